@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from reranker.cascade import Cascade
 from reranker.checkpoints.devices import Precision, devices, load_placed
 from reranker.checkpoints.ensemble_file import (
     ModelNames,
@@ -33,7 +32,6 @@ from reranker.process.memory import return_freed_memory, share_freed_memory
 from reranker.ranker import Combination, Ranker
 from reranker.ranking import SCORE_DECIMALS, Ranking, Rankings, Scored, Weighing
 from reranker.scoring import pools
-from reranker.scoring.cascade import CascadeSearch
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
@@ -75,14 +73,11 @@ class Reranker(Ranker):
         threads: int | None = None,
         weighing: Weighing = Weighing(),
         calibration: Calibration | None = None,
-        cascade: Cascade | None = None,
     ) -> None:
         """``sum`` adds the members' log-probabilities, each with its own vocabulary; ``average``
         averages their probabilities token by token. ``threads`` are those to compute with, by
         default one for each core. ``weighing`` is used where a call gives none. With a
-        ``calibration`` rankings under its weighing say how sure they are. With a ``cascade``
-        the ``top`` candidates are found sooner, and now and then missed, where it holds for the
-        weighing.
+        ``calibration`` rankings under its weighing say how sure they are.
 
         Raises InputError for invalid arguments, RerankError if there are no members or they
         cannot be averaged.
@@ -94,8 +89,6 @@ class Reranker(Ranker):
         share_freed_memory(self._lanes.count)
         self._ensemble = Ensemble(members, combination, self._lanes)
         self._winner_search = WinnerSearch(self._ensemble)
-        self.cascade = cascade
-        self._cascade_search = CascadeSearch(self._ensemble, cascade) if cascade else None
         self.members, self.combination = self._ensemble.members, combination
         weights = [member.model.embedding for member in self.members]
         self.device = ",".join(dict.fromkeys(str(weight.device) for weight in weights))
@@ -152,7 +145,7 @@ class Reranker(Ranker):
         calibration = named.calibration
         if calibration is None and combination == "sum":
             calibration = calibration_beside(named.paths, [member.sha256 for member in members])
-        reranker = cls(members, combination, threads, named.weighing, calibration, named.cascade)
+        reranker = cls(members, combination, threads, named.weighing, calibration)
         reranker._loaded_from = given
         reranker.parser = named.parser
         return reranker
@@ -164,7 +157,7 @@ class Reranker(Ranker):
             return
         self._lanes.close()
         self.members, self._is_closed = (), True
-        del self._ensemble, self._winner_search, self._cascade_search
+        del self._ensemble, self._winner_search
 
     def __enter__(self) -> Self:
         return self
@@ -184,17 +177,8 @@ class Reranker(Ranker):
         named, *settings = self._loaded_from
         paths = tuple(path.absolute() for path in named.paths)
         hashes = tuple(member.sha256 for member in self.members)
-        weighed = WeighedModels(
-            paths, self.weighing, self.calibration, hashes, self.cascade, self.parser
-        )
+        weighed = WeighedModels(paths, self.weighing, self.calibration, hashes, self.parser)
         return type(self).of, (weighed, *settings)
-
-    def signature(self, weighing: Weighing, top: int | None = None) -> str:
-        """Everything a figure depends on, on one line."""
-        signature = super().signature(weighing)
-        if top is not None and self.cascade is not None and self.cascade.holds_for(weighing):
-            signature += f" {self.cascade.signature()}"
-        return signature
 
     def rerank(
         self,
@@ -366,24 +350,17 @@ class Reranker(Ranker):
         self, lists: Iterable[NBest], weighing: Weighing, token_scores: bool, top: int | None
     ) -> Iterator[Ranking]:
         scorer = Scorer(self._ensemble, token_scores)
-        search = self._search(weighing) if top is not None else None
-        if search is None:
+        search = self._winner_search
+        if top is None or not search.pays_off:
             for nbest, everything in self._in_order(lists, scorer.score):
                 yield self.rank(nbest, everything, weighing, top)
             return
 
         def best(batch: pools.Batch, cancellation: Cancellation) -> list[list[Scored | None]]:
-            return search.score(batch, cancellation, scorer, weighing, top or 1)
+            return search.score(batch, cancellation, scorer, weighing, top)
 
         for nbest, scores in self._in_order(lists, best, search.batch_tokens):
             yield self.rank(nbest, scores, weighing, top)
-
-    def _search(self, weighing: Weighing) -> CascadeSearch | WinnerSearch | None:
-        """The search that finds the best few without scoring everything; None if none would be
-        faster."""
-        if self.cascade is not None and self.cascade.holds_for(weighing):
-            return self._cascade_search
-        return self._winner_search if self._winner_search.pays_off else None
 
     def score_lists(
         self,

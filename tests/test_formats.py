@@ -140,16 +140,12 @@ MEMBER = '\n[[members]]\nfile = "model.pt"\nsha256 = "{sha256}"\nweight = 0.5\n'
 ENSEMBLES = {
     1: MEMBER,
     2: MEMBER + "\n[confidence]\nintercept = -0.25\nmodels = 0.5\nparser = 0.1\n",
-    3: MEMBER
-    + MEMBER.replace("model.pt", "other.pt")
-    + '\n[cascade]\nstages = [["model.pt"], ["other.pt"]]\nmargins = [3.5]\n',
 }
 
 
 def test_ensembles_of_every_version_are_read(tmp_path: Path) -> None:
     assert [*ENSEMBLES] == [*range(1, ensemble_file._VERSION + 1)]
-    for name in ("model.pt", "other.pt"):
-        (tmp_path / name).write_bytes(b"weights")
+    (tmp_path / "model.pt").write_bytes(b"weights")
     sha256 = file_sha256(tmp_path / "model.pt")
     for version, tables in ENSEMBLES.items():
         path = tmp_path / "ensemble.toml"
@@ -161,7 +157,6 @@ def test_ensembles_of_every_version_are_read(tmp_path: Path) -> None:
         assert (models.weighing.lm_weight, models.weighing.token_bonus) == (0.4, 0.1)
         assert models.weighing.member_weights == (0.5,) * len(models.paths)
         assert (models.calibration is not None) == (version == 2)
-        assert (models.cascade is not None) == (version == 3)
 
 
 TREE = "(S1 (S (NP (PRP It)) (VP (VBZ runs))))"

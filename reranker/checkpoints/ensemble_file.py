@@ -1,9 +1,8 @@
 """How models are named, and ``ensemble.toml``: checkpoints with the weights ``rerank tune`` found.
 
 ``version``, ``criterion``, ``lm_weight`` and ``token_bonus``, then for each member ``file``
-(relative to the folder of this one), ``sha256`` and ``weight``, how sure a choice is
-(``[confidence]``, if that could be fitted), and in which order members score (``[cascade]``, if one
-was asked for); docs/tuning.md shows one.
+(relative to the folder of this one), ``sha256`` and ``weight``, and how sure a choice is
+(``[confidence]``, if that could be fitted); docs/tuning.md shows one.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from reranker.cascade import Cascade
 from reranker.checkpoints.hub import SCHEME, from_hub
 from reranker.checkpoints.installed import (
     Installed,
@@ -39,10 +37,9 @@ from reranker.ranking import Weighing
 # several of these.
 ModelNames = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-_VERSION = 3  # 1 had no [confidence], 2 no [cascade]
+_VERSION = 2  # 1 had no [confidence]
 _KEYS = {"version": int, "criterion": str, "lm_weight": float, "token_bonus": float}
 _MEMBER_KEYS = {"file": str, "sha256": str, "weight": float}
-_CASCADE_KEYS = {"stages": list, "margins": list}
 _CONFIDENCE_KEYS = dict.fromkeys(("intercept", *FEATURES), float)
 
 # Beside checkpoints: an ensemble file whose [confidence] holds when these are named by themselves.
@@ -59,8 +56,6 @@ class WeighedModels:
     """The calibration for this weighing; None if it is not known how sure a choice is."""
     sha256: tuple[str, ...] = ()
     """The hash that each file must have when it is loaded; empty if any will do."""
-    cascade: Cascade | None = None
-    """The cascade for this weighing; None if every member scores every candidate."""
     parser: str = ""
     """The name of the installed ensemble, if it has a parser of its own."""
 
@@ -210,7 +205,6 @@ def _parsed(path: Path) -> WeighedModels:
         if type(version) is not int or not 1 <= version <= _VERSION:
             raise ValueError(f"version {version}, this program reads 1 to {_VERSION}")
         members, confidence = data.pop("members", None), data.pop("confidence", None)
-        cascade = data.pop("cascade", None)
         if not isinstance(members, list) or not members:
             raise ValueError("there are no [[members]]")
         _check(data, _KEYS)
@@ -228,32 +222,13 @@ def _parsed(path: Path) -> WeighedModels:
             _check(confidence, _CONFIDENCE_KEYS)
             coefficients = tuple(float(confidence[name]) for name in FEATURES)
             calibration = Calibration(weighing, float(confidence["intercept"]), coefficients)
-        files = [member["file"] for member in members]
-        order = None if cascade is None else _cascade(cascade, files, weighing)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RerankError) as error:
         raise InputError(f"{path}: not an ensemble file: {error}") from error
     paths = tuple(path.parent / member["file"] for member in members)
     hashes = tuple(member["sha256"] for member in members)
-    return WeighedModels(paths, weighing, calibration, hashes, order)
-
-
-def _cascade(table: Any, files: Sequence[str], weighing: Weighing) -> Cascade:
-    """The content of ``[cascade]``, which names members by their files. Raises ValueError or
-    RerankError."""
-    _check(table, _CASCADE_KEYS)
-    margins = table["margins"]
-    if not all(isinstance(each, int | float) and not isinstance(each, bool) for each in margins):
-        raise ValueError(f"margins must be a list of numbers, got {margins!r}")
-    stages = []
-    for stage in table["stages"]:
-        if not isinstance(stage, list) or not all(name in files for name in stage):
-            raise ValueError(f"the stage {stage!r} does not name members")
-        stages.append(tuple(files.index(name) for name in stage))
-    if sum(map(len, stages)) != len(files):
-        raise ValueError("the stages must name every member exactly once")
-    return Cascade(weighing, tuple(stages), tuple(map(float, margins)))
+    return WeighedModels(paths, weighing, calibration, hashes)
 
 
 def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[str] = ()) -> None:
@@ -264,8 +239,7 @@ def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[st
     weighing = models.weighing
     lines = [
         *(f"# {comment}" for comment in comments),
-        # Earlier versions of this program read what has no cascade.
-        f"version = {2 if models.cascade is None else _VERSION}",
+        f"version = {_VERSION}",
         f"criterion = {_quoted(weighing.criterion)}",
         f"lm_weight = {float(weighing.lm_weight)}",
         f"token_bonus = {float(weighing.token_bonus)}",
@@ -287,10 +261,6 @@ def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[st
         lines += ["", "[confidence]", f"intercept = {known.intercept}"]
         pairs = zip(FEATURES, known.coefficients, strict=True)
         lines += [f"{name} = {coefficient}" for name, coefficient in pairs]
-    if (cascade := models.cascade) is not None:
-        stages = (f"[{', '.join(files[member] for member in stage)}]" for stage in cascade.stages)
-        lines += ["", "[cascade]", f"stages = [{', '.join(stages)}]"]
-        lines += [f"margins = [{', '.join(map(str, cascade.margins))}]"]
     with open_whole(path) as file:
         file.write("\n".join(lines) + "\n")
 

@@ -177,7 +177,7 @@ def write(
         for line in table.format().splitlines():
             (write_line if arguments.out else message)(line)
         tags = "gold" if arguments.gold_tags else "parser"
-        signature = f"{reranker.signature(weighing, top)} evalb=COLLINS tags={tags}"
+        signature = f"{reranker.signature(weighing)} evalb=COLLINS tags={tags}"
         message(f"rerank: signature {signature}")
     return 1 if tally.counts["rejected"] or tally.counts["failed"] else 0
 
@@ -264,7 +264,6 @@ def _settings(
 ) -> dict[str, Any]:
     """Everything the answers depend on: an interrupted run is resumed only if it is unchanged."""
     known = reranker.calibration if arguments.output == "ranked" else None
-    cascade = reranker.cascade
     return {
         "models": [member.sha256 for member in reranker.members],
         **lists,
@@ -274,5 +273,4 @@ def _settings(
         },
         **asdict(weighing),
         "confidence": asdict(known) if known else None,
-        **({"cascade": asdict(cascade)} if cascade else {}),
     }

@@ -209,7 +209,6 @@ def _settings(arguments: argparse.Namespace, named: WeighedModels | None) -> dic
         "restore": _restores(arguments),
         **asdict(named.weighing),
         "confidence": asdict(known) if known else None,
-        "cascade": asdict(named.cascade) if named.cascade else None,
     }
 
 

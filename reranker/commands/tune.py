@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models, write_ensemble_file
 from reranker.commands.arguments import counted, weight, whole_number
 from reranker.commands.ranked_file import ranked_lines
-from reranker.commands.tune_tables import CascadeTable, ConfidenceTable, stages
+from reranker.commands.tune_tables import ConfidenceTable
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_paths, write_line
@@ -32,8 +31,6 @@ EXAMPLES = """examples:
   rerank tune dev.jsonl dev.mrg --gold-tags
   rerank tune dev.jsonl dev.mrg --gold-tags --models ckpt/*.pt --save ckpt/ensemble.toml
   rerank --nbest new.txt --models ckpt/ensemble.toml > best.txt
-  rerank tune dev.jsonl dev.mrg --gold-tags --models ckpt/*.pt ckpt/doc/*.pt --save fast.toml \
-      --cascade spans rnn-forward
   rerank tune dev.jsonl dev.mrg --gold-tags --lm-weight 1 --plot-confidence confidence.png
 
 Prints F1 by --lm-weight, with the best weight of one half of the sentences tried on the other;
@@ -56,15 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--models", nargs="+", metavar="FILE.pt", help=text)
     text = "write the ensemble with the weights found, for `rerank --models FILE.toml`"
     add("--save", type=Path, metavar="FILE.toml", help=text)
-    text = (
-        "with --save: models that score all candidates first, one after the other; the others then "
-        "score only those that can still be the best"
-    )
-    add("--cascade", nargs="+", metavar="MODEL", help=text)
-    text = (
-        "with --cascade: the share of the best candidates that may be missed (default: %(default)s)"
-    )
-    add("--miss", type=weight, default=0.005, metavar="P", help=text)
     text = "draw F1 by --lm-weight (.svg and .pdf too; needs matplotlib)"
     add("--plot", type=Path, metavar="FILE.png", help=text)
     text = "draw how often choices of similar confidence are better"
@@ -77,12 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--save and --models go together")
     if arguments.save is not None and arguments.save.suffix != ".toml":
         raise InputError(f"--save {arguments.save}: the name must end in .toml")
-    if arguments.cascade and arguments.save is None:
-        raise InputError("--cascade needs --save")
     paths = named_models(arguments.models).paths if arguments.models else ()
     gold = treebank_files(arguments.gold)
     inputs = [arguments.ranked, *gold, *(arguments.models or ()), *paths]
-    order = stages(arguments.cascade, paths) if arguments.cascade else None
     outputs = (arguments.save, arguments.plot, arguments.plot_confidence)
     save, *plots = output_paths(outputs, inputs)
     pictures = [None if path is None else (path, new_figure(path)) for path in plots]
@@ -93,10 +78,6 @@ def run(arguments: argparse.Namespace) -> int:
     summary = _print_outcomes(lists, tried, chosen)
     confidence = ConfidenceTable(lists, chosen.weighing, arguments.folds)
     write_line(f"\n{confidence.format()}")
-    cascade = None
-    if order is not None:
-        cascade = CascadeTable(lists, chosen.weighing, order, arguments.miss, arguments.folds)
-        write_line(f"\n{cascade.format(paths)}")
     draws: list[Callable[[Figure], None]] = [
         partial(_draw, lists=lists, chosen=chosen.weighing),
         confidence.draw,
@@ -110,9 +91,6 @@ def run(arguments: argparse.Namespace) -> int:
         heading = f"rerank tune {version('parse-reranker')}, {len(lists)} sentences"
         comments = [heading, summary, *confidence.summary()]
         models = WeighedModels(paths, chosen.weighing, confidence.calibration)
-        if cascade is not None:
-            comments.append(cascade.summary())
-            models = replace(models, cascade=cascade.cascade)
         write_ensemble_file(save, models, comments)
     return 0
 

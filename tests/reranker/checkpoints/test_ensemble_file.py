@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from reranker.cascade import Cascade
 from reranker.checkpoints.ensemble_file import (
     ModelNames,
     WeighedModels,
@@ -84,21 +82,6 @@ def test_confidence_is_written_and_read(tmp_path: Path, paths: tuple[Path, Path]
     assert read_ensemble_file(path) == named_models(path) == models
 
 
-def test_a_cascade_is_written_and_read(tmp_path: Path, paths: tuple[Path, Path]) -> None:
-    path = tmp_path / "ensemble.toml"
-    weighing = Weighing(0.5)
-    models = WeighedModels(paths, weighing, cascade=Cascade(weighing, ((1,), (0,)), (3.5,)))
-    write_ensemble_file(path, models)
-    lines = path.read_text().splitlines()
-    assert lines[0] == "version = 3"  # earlier versions of the program would score everything
-    assert lines[-3:] == [
-        "[cascade]",
-        'stages = [["models/two \\"quoted\\" é.pt"], ["models/one.pt"]]',
-        "margins = [3.5]",
-    ]
-    assert read_ensemble_file(path) == replace(models, sha256=HASHES)
-
-
 def test_confidence_beside_checkpoints(tmp_path: Path, paths: tuple[Path, Path]) -> None:
     folder = paths[0].parent
     known = Calibration(Weighing(), -0.25, (0.5, 1.0))
@@ -145,7 +128,6 @@ def test_other_checkpoints_are_refused(tmp_path: Path, paths: tuple[Path, Path])
 
 HEAD = 'version = 2\ncriterion = "perplexity"\nlm_weight = 0.5\ntoken_bonus = 0\n'
 MEMBER = '[[members]]\nfile = "x.pt"\nsha256 = "0"\nweight = 1\n'
-CASCADE = "[cascade]\nstages = [{}]\nmargins = [{}]\n"
 CONFIDENCE = "[confidence]\nintercept = 0.5\nmodels = 1\nparser = 2\n"
 
 
@@ -154,7 +136,7 @@ CONFIDENCE = "[confidence]\nintercept = 0.5\nmodels = 1\nparser = 2\n"
     [
         ("lm_weight = ", "not an ensemble file: Invalid value"),
         (b"\xff", "not an ensemble file"),
-        (HEAD.replace("= 2", "= 4") + MEMBER, "version 4, this program reads 1 to 3"),
+        (HEAD.replace("= 2", "= 4") + MEMBER, "version 4, this program reads 1 to 2"),
         (HEAD.replace("= 2", "= true") + MEMBER, "version True, this program reads"),
         (HEAD, r"there are no \[\[members\]\]"),
         ("members = [3]\n" + HEAD, "3 is not a table"),
@@ -172,13 +154,7 @@ CONFIDENCE = "[confidence]\nintercept = 0.5\nmodels = 1\nparser = 2\n"
         (HEAD + MEMBER + CONFIDENCE.replace("0.5", "inf"), "a coefficient is inf"),
         (HEAD + "confidence = 3\n" + MEMBER, "3 is not a table"),
         (HEAD + MEMBER + CONFIDENCE, "x.pt: cannot be read"),
-        (HEAD + "cascade = 3\n" + MEMBER, "3 is not a table"),
-        (HEAD + MEMBER + "[cascade]\nmargins = [1.0]", "stages is missing"),
-        (HEAD + MEMBER + CASCADE.format('["x.pt"]', '"1"'), r"margins must be .*, got \['1'\]"),
-        (HEAD + MEMBER + CASCADE.format('"x.pt"', 1), "'x.pt' does not name members"),
-        (HEAD + MEMBER + CASCADE.format('["y.pt"]', 1), r"\['y.pt'\] does not name members"),
-        (HEAD + MEMBER + CASCADE.format('["x.pt"], ["x.pt"]', 1), "every member exactly once"),
-        (HEAD + MEMBER + CASCADE.format('["x.pt"]', 1), "one for each stage but the last"),
+        (HEAD + MEMBER + "[cascade]\nmargins = [1.0]", "unknown key cascade"),
         (HEAD.replace("= 2", "= 1") + MEMBER, "x.pt: cannot be read"),
     ],
 )

@@ -9,14 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reranker.cascade import Cascade
 from reranker.checkpoints.members import LoadedMember
 from reranker.checkpoints.span_file import SpanCheckpoint, save_span_model
 from reranker.errors import RerankError
 from reranker.nbest import read_nbest
 from reranker.pipeline import Reranker
 from reranker.process.cancellation import Cancellation, Stopped
-from reranker.ranking import Weighing
 from reranker.scoring.spans import SpanSequences, span_log_probabilities
 from reranker.scoring.winner import WinnerSearch
 from reranker.trees.linearize import linearize
@@ -137,15 +135,6 @@ def test_the_best_few_are_those_of_everything() -> None:
             assert [(c.index, c.nll) for c in best.ranking[:top]] == [
                 (c.index, c.nll) for c in ranking[:top]
             ]
-
-
-def test_it_may_be_a_stage_of_a_cascade() -> None:
-    members: list[LoadedMember] = [LANGUAGE, SPANS, untrained(2)]
-    certain = Cascade(Weighing(), ((1,), (0, 2)), (1e9,))
-    found = Reranker(members, cascade=certain).rerank_lists(LISTS, top=1)
-    expected = Reranker(members).rerank_lists(LISTS)
-    for mine, theirs in zip(found, expected, strict=True):
-        assert mine.ranking[0].nll == theirs.ranking[0].nll
 
 
 @both_kinds

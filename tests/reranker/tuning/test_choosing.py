@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reranker.cascade import Cascade
 from reranker.checkpoints.ensemble_file import read_ensemble_file
 from reranker.commands.main import main
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
@@ -207,44 +206,6 @@ def test_save_and_plot(tmp_path: Path, models: list[str], capsys: Capture) -> No
     assert "<svg" in picture.read_text() and "W = 0.75" in capsys.readouterr().out
     assert main([*arguments, "--plot", str(tmp_path / "f1.poem")]) == 2
     assert "poem" in capsys.readouterr().err
-
-
-def test_a_cascade_is_told_and_saved(tmp_path: Path, models: list[str], capsys: Capture) -> None:
-    file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
-    # The second model prefers the wrong tree in one of the four, by 2 nats.
-    right = [entry(0, WORSE, 30.0, None, 15.0, 15.0), entry(1, BEST, 10.0, None, 5.0, 5.0)]
-    wrong = [entry(0, WORSE, 30.0, None, 25.0, 5.0), entry(1, BEST, 12.0, None, 5.0, 7.0)]
-    file.write_text(ranked(right, right, right, wrong))
-    gold.write_text(f"{GOLD}\n" * 4)
-    save = tmp_path / "fast.toml"
-    arguments = ["tune", str(file), str(gold), "--models", *models, "--save", str(save)]
-    assert main([*arguments, "--cascade", "model-2", "--miss", "0"]) == 0
-    assert "1      model-2  100.0 %    4.00\n2      model-1   62.5 %" in capsys.readouterr().out
-    assert read_ensemble_file(save).cascade == Cascade(Weighing(), ((1,), (0,)), (4.0,))
-    assert "\n# cascade: misses 0.00 % of the best candidates, 25.00 % cross" in save.read_text()
-    # What it leaves out is not scored, and not missed in what is.
-    lists = write(tmp_path / "n.txt", bllip(CANDIDATES))
-    capsys.readouterr()
-    trees = []
-    for named in ([str(save)], models):
-        assert main(["--nbest", lists, "--models", *named]) == 0
-        trees.append(capsys.readouterr().out)
-    assert trees[0] == trees[1]
-
-
-def test_what_is_no_cascade(tmp_path: Path, models: list[str], capsys: Capture) -> None:
-    file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
-    file.write_text(ranked([entry(0, BEST, 2.0, None, 1.0, 1.0)]))
-    gold.write_text(GOLD + "\n")
-    save = ["--models", *models, "--save", str(tmp_path / "e.toml")]
-    for flags, reason in (
-        (["--cascade", "model-1"], "--cascade needs --save"),
-        ([*save, "--cascade", "model-3"], "no model 'model-3'; there are model-1, model-2"),
-        ([*save, "--cascade", "model-1", "model-1.pt"], "--cascade names a model twice"),
-        ([*save, "--cascade", "model-1", "model-2"], "names every model"),
-    ):
-        assert main(["tune", str(file), str(gold), *flags]) == 2
-        assert reason in capsys.readouterr().err
 
 
 def test_save_refuses_what_it_would_get_wrong(
