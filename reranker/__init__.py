@@ -16,18 +16,20 @@ if sys.platform == "win32":  # files are claimed by flock, and children ended by
     raise ImportError("parse-reranker needs Linux or macOS; on Windows, install it in WSL 2")
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reranker import client, trees
     from reranker.client import AsyncClient, Client
-    from reranker.complexity.measurement import measure
     from reranker.defaults import parse
     from reranker.errors import RerankError
-    from reranker.incremental.surprisal import surprisal
     from reranker.pipeline import Reranker
     from reranker.ranking import Ranked, Ranking, Weighing
     from reranker.sentence import Constituent
     from reranker.trees import Tree
 
     __version__: str
+    measure: Callable[..., Any]
+    surprisal: Callable[..., Any]
 
 __all__ = [
     "AsyncClient",

@@ -86,6 +86,12 @@ def named_models(
     return replace(named, sha256=pinned(named.paths, pins)) if pins else named
 
 
+def hashes(names: ModelNames) -> str:
+    """Return the SHA-256 of the checkpoints of these names, with commas between them. Raises
+    InputError."""
+    return ",".join(map(file_sha256, named_models(names).paths))
+
+
 def parser_of(names: ModelNames | None, language: str = "") -> str:
     """The name of the installed ensemble that ``names`` (None: ``RERANK_MODELS``) stands for, if
     it has a parser other than the default one; empty if not, or if its language is not

@@ -23,11 +23,14 @@ from reranker.files.output import write_line
 from reranker.files.records import Written
 from reranker.languages import language_name
 from reranker.nbest import NBest
-from reranker.outputs.registry import OUTPUTS, format_ranking, written
+from reranker.outputs.registry import OUTPUTS, format_ranking, is_output, written
 from reranker.ranking import Ranking, Weighing
 
 if TYPE_CHECKING:
     from reranker.pipeline import Reranker
+
+
+_OUTPUTS = [name for name in OUTPUTS if name != "svg"]  # `rerank show --svg`
 
 
 class RankableLists(Positioned, Protocol):
@@ -62,8 +65,8 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
         "best tree alone, pretty: over several lines, conllu: CoNLL-U, json: words and "
         "constituents with their places in the text (docs/output.md; default: best)"
     )
-    outputs = tuple(name for name in OUTPUTS if name != "svg")  # `rerank show --svg`
-    add("--output", choices=outputs, default="best", help=text)
+    named = f"{{{','.join(_OUTPUTS)}}}"
+    add("--output", type=_output, default="best", metavar=named, help=text)
     text = "with --output ranked: add every token's log-probability"
     add("--token-scores", action="store_true", help=text)
     text = (
@@ -93,6 +96,13 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
         "nat apart (default: exact)"
     )
     add("--precision", choices=("exact", "fast"), default="exact", help=text)
+
+
+def _output(name: str) -> str:
+    if name in _OUTPUTS or (name not in OUTPUTS and is_output(name)):
+        return name
+    known = ", ".join(map(repr, _OUTPUTS))
+    raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {known})")
 
 
 def check(arguments: argparse.Namespace) -> None:

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import NoReturn
 
 from reranker.errors import RerankError, lacks_memory
+from reranker.process import leaving
 
 OUT_OF_MEMORY = 3  # exit status
 
@@ -106,8 +107,7 @@ def leave(code: int) -> NoReturn:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
-        if bllip_model := sys.modules.get("reranker.parsers.bllip_model"):
-            bllip_model.remove_temporary_models()
+        leaving.run()
         os._exit(code)
     sys.exit(code)
 

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
+from reranker import registry
 from reranker.commands.endings import INTERRUPTED, dealt_with, ending, interrupt_at_signals, leave
 from reranker.commands.progress import MessageHandler, count_rejections, start_messages
 from reranker.errors import InputError
@@ -35,34 +36,16 @@ class _Command(Protocol):
     def run(self, arguments: argparse.Namespace) -> int: ...
 
 
-_SUBCOMMANDS: dict[str, str] = {
-    "adapt": "train the models on to your own kind of text, without a treebank of it",
-    "analyse": "what models do: the papers' tables and figures about them",
-    "cluster": "rerank many files, here or on many machines, with Ray",
-    "compare": "whether the difference of two parsers' F1 is more than chance",
-    "completion": "print a script for tab completion in bash, zsh or fish",
-    "convert": "convert n-best files from one format to another",
-    "eval": "EVALB's figures for two treebank files",
-    "generate": "trees, translations or headlines by beam search",
-    "grep": "search trees, parser output or text for a pattern, with probabilities",
-    "measure": "how complex the syntax of a text is, and how sure that is",
-    "models": "the language models that are installed",
-    "parse": "text in, the best tree of each sentence out: parse and rerank",
-    "serve": "rerank over HTTP, with a web page",
-    "show": "draw trees: the best beside the parser's first, right or wrong",
-    "surprisal": "what each word of a text costs a reader: surprisal by syntactic models",
-    "train": "train a language model on a treebank, or an encoder-decoder",
-    "tune": "find the best --lm-weight and more, from ranked output and gold trees",
-    "validate": "what is in an n-best file, and what is wrong with it",
-}
-_MODULES = {"eval": "evaluate"}  # where the module's name is not the subcommand's
-
-
 def _command(name: str) -> _Command:
-    """The subcommand's module, imported when it is needed: importing all of them takes longer than
+    """Import the subcommand's module, when it is needed: importing all of them takes longer than
     `rerank eval`."""
-    module = import_module(f"reranker.commands.{_MODULES.get(name, name)}")
-    return cast(_Command, module)
+    if name == "rerank":
+        return cast(_Command, import_module("reranker.commands.rerank"))
+    return cast(_Command, registry.load("commands", name))
+
+
+def _is_command(name: str) -> bool:
+    return not name.startswith("-") and registry.has("commands", name)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -88,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         end_at_sigterm()
     start_messages()
-    name = given[0] if given[:1] and given[0] in _SUBCOMMANDS else "rerank"
+    name = given[0] if given[:1] and _is_command(given[0]) else "rerank"
     text = ""
     try:
         try:
@@ -126,7 +109,7 @@ def _discard_output() -> None:
 
 def command_names() -> list[str]:
     """All commands, ``rerank`` itself first."""
-    return ["rerank", *_SUBCOMMANDS]
+    return ["rerank", *registry.ours("commands")]
 
 
 def command_parser(name: str) -> argparse.ArgumentParser:
@@ -135,7 +118,7 @@ def command_parser(name: str) -> argparse.ArgumentParser:
     if name == "rerank":
         parser = _rerank_parser()
     else:
-        parser = _parser(f"rerank {name}", _SUBCOMMANDS[name], command.EXAMPLES)
+        parser = _parser(f"rerank {name}", _summary(name), command.EXAMPLES)
     command.add_arguments(parser)
     return parser
 
@@ -145,15 +128,25 @@ def whole_parser() -> argparse.ArgumentParser:
     parser = _rerank_parser()
     _command("rerank").add_arguments(parser)
     subparsers = parser.add_subparsers()
-    for name, description in _SUBCOMMANDS.items():
+    for name, description in _summaries().items():
         _command(name).add_arguments(
             subparsers.add_parser(name, help=description, description=description)
         )
     return parser
 
 
+def _summary(name: str) -> str:
+    entry = registry.ours("commands").get(name)
+    return entry.help if entry else f"of the package {registry.package_of('commands', name)}"
+
+
+def _summaries() -> dict[str, str]:
+    """Return a line about each subcommand, those of other packages included."""
+    return {name: _summary(name) for name in registry.names("commands")}
+
+
 def _run(given: list[str]) -> int:
-    if given and given[0] in _SUBCOMMANDS:
+    if given and _is_command(given[0]):
         name = given.pop(0)
         command_line = (name, *given)
     elif not given:
@@ -179,17 +172,18 @@ def _no_command(word: str) -> str:
             f"  rerank --nbest {word}\n"
             f"  rerank parse {word}"
         )
-    similar = [name for name in _SUBCOMMANDS if word.startswith(name)]
-    similar += difflib.get_close_matches(word, _SUBCOMMANDS, n=1)
+    known = registry.names("commands")
+    similar = [name for name in known if word.startswith(name)]
+    similar += difflib.get_close_matches(word, known, n=1)
     if similar:
         return f"unknown command: {word}; did you mean {similar[0]}?"
-    return f"unknown command: {word}; there are {', '.join(_SUBCOMMANDS)} (see rerank --help)"
+    return f"unknown command: {word}; there are {', '.join(known)} (see rerank --help)"
 
 
 def _rerank_parser() -> argparse.ArgumentParser:
     commands = "\n".join(
         f"  rerank {name + ' --help':17}  {description}"
-        for name, description in _SUBCOMMANDS.items()
+        for name, description in _summaries().items()
     )
     from importlib.metadata import version
 

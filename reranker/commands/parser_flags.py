@@ -8,17 +8,14 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from reranker.checkpoints.ensemble_file import named_models
-from reranker.checkpoints.installed import installed_span_model, models_of
+from reranker.checkpoints.installed import models_of
 from reranker.commands.arguments import positive
 from reranker.commands.nbest_files import add_format
 from reranker.errors import InputError
-from reranker.files.digest import file_sha256
 from reranker.files.output import files_of
 from reranker.languages import language_name
 from reranker.nbest import ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
-from reranker.parsers.bllip_model import bllip_model
 from reranker.parsers.choice import OPTIONS, ParserChoice
 from reranker.parsers.parser import Parser, language_of
 from reranker.process.cores import available_cores
@@ -96,15 +93,7 @@ def jobs(arguments: argparse.Namespace) -> int:
 def settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """Everything the lists depend on, as plain data."""
     choice = _choice(arguments)
-    models = choice.models
-    if "chart" in choice.names:
-        path, known = installed_span_model(models.get("chart", ""), choice.settings.language)
-        models["chart"] = known or file_sha256(path)
-    if "bllip" in choice.names:
-        packed, sha256 = bllip_model(models.get("bllip", ""))
-        models["bllip"] = sha256 or str(packed)
-    for name in {"encdec", "beam"} & models.keys():
-        models[name] = ",".join(map(file_sha256, named_models(models[name]).paths))
+    models = choice.model_identities()
     flags = ("parser_command", "candidates", "overparsing", "format", "beam", "longest")
     return {
         "parser": choice.names,

@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 
+from reranker import registry
 from reranker.commands.arguments import require_ray
 from reranker.commands.progress import status
 
@@ -56,5 +57,5 @@ def _run_on_ray(arguments: argparse.Namespace, where: str | None) -> int:
     settings = load_settings(vars(arguments))
     named_models(settings.named, settings.combine, settings.sha256)
     with status("loading Ray"):
-        from reranker.ray.serving import run
-    return run(settings, where)
+        ray = registry.load("servers", "ray")
+    return int(ray.run(settings, where))

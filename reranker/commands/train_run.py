@@ -15,22 +15,19 @@ from typing import Any
 
 import torch
 
-from reranker.checkpoints.pair_vocabulary import Pair
+from reranker import registry
 from reranker.commands.arguments import counted
 from reranker.commands.progress import message
 from reranker.errors import InputError, RerankError
 from reranker.files.claim import claimed
 from reranker.files.output import files_of, output_paths
 from reranker.files.own import make_folder
-from reranker.models.encoder_decoder import EncoderDecoder
 from reranker.models.span_model import SpanModel
 from reranker.text.running import read_running_text
-from reranker.training.config import PairConfig, TrainingConfig
+from reranker.training.config import TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.log import log_files
 from reranker.training.loop import train
-from reranker.training.pair_run import PairRun
-from reranker.training.pairs import text_pairs, tree_pairs
 from reranker.training.pretrained import PretrainedEncoder
 from reranker.training.processes import Processes, are_launched, joined, own_threads
 from reranker.training.run import Progress, Run
@@ -70,12 +67,13 @@ def configuration(arguments: argparse.Namespace, processes: int) -> RunConfig:
     run), batches are cut into as many shards unless the number is given. Raises ConfigError naming
     the file."""
     architecture = read_tables(arguments.config).get("model", {}).get("architecture")
-    kinds: dict[Any, type[RunConfig]] = {
-        EncoderDecoder.architecture: PairConfig,
-        SpanModel.architecture: SpanTrainingConfig,
-    }
+    kind: type[RunConfig] = TrainingConfig
+    if architecture == SpanModel.architecture:
+        kind = SpanTrainingConfig
+    elif architecture in registry.ours("trainings"):
+        kind = registry.load("trainings", architecture).CONFIG
     read = functools.partial(
-        kinds.get(architecture, TrainingConfig).from_file,
+        kind.from_file,
         arguments.config,
         budget_minutes=arguments.budget,
         epochs=arguments.epochs,
@@ -155,11 +153,11 @@ def _new_run(
         raise InputError("--stream is for language models that are trained on trees")
     if (arguments.encoder or arguments.teacher) and not isinstance(config, SpanTrainingConfig):
         raise InputError("--encoder and --teacher are for span models")
-    if isinstance(config, PairConfig):
-        _check_flags(arguments, config.task)
-        pairs, dev_pairs = (_pairs(arguments, side, config) for side in ("train", "dev"))
-        _announce(len(pairs), len(dev_pairs), "pairs", log_folder(arguments))
-        return functools.partial(PairRun, config, pairs, dev_pairs, **where)
+    if not isinstance(config, TrainingConfig | SpanTrainingConfig):
+        other = registry.load("trainings", config.architecture)
+        run, (train_size, dev_size), noun = other.new_run(arguments, config)
+        _announce(train_size, dev_size, noun, log_folder(arguments))
+        return functools.partial(run, **where)
     if arguments.train_target or arguments.dev_target:
         raise InputError("--train-target and --dev-target are for encoder-decoders")
     train_trees, dev_trees = _trees(arguments, config, processes)
@@ -199,29 +197,6 @@ def _trees(
 
 def _announce(train: int | str, dev: int, noun: str, folder: Path) -> None:
     message(f"{train} training {noun}, {dev} dev {noun}; logs in {folder}")
-
-
-def _check_flags(arguments: argparse.Namespace, task: str) -> None:
-    """Raises InputError for flags that do not apply to encoder-decoders."""
-    if arguments.start_from or arguments.vectors:
-        raise InputError("--start-from and --vectors are for language models")
-    if task == "parsing" and (arguments.train_target or arguments.dev_target):
-        raise InputError("--train-target and --dev-target are for text; trees are in --train")
-    for side in ("train", "dev"):
-        sources, targets = getattr(arguments, side), getattr(arguments, f"{side}_target")
-        if targets and len(targets) != len(sources):
-            raise InputError(
-                f"--{side}-target: {len(targets)} files for {len(sources)} of --{side}"
-            )
-
-
-def _pairs(arguments: argparse.Namespace, side: str, config: PairConfig) -> list[Pair]:
-    """The pairs that an encoder-decoder learns from or is selected on."""
-    sources, targets = getattr(arguments, side), getattr(arguments, f"{side}_target")
-    if config.task == "parsing":
-        return list(tree_pairs(read_treebank(sources), config.tags))
-    files = zip(sources, targets or [None] * len(sources), strict=True)
-    return [pair for source, target in files for pair in text_pairs(source, target)]
 
 
 class _ProgressBar:

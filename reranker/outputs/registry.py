@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from reranker import registry
 from reranker.errors import InputError
 from reranker.files.records import Written
 from reranker.outputs import conllu, penn
@@ -18,9 +19,16 @@ def format_ranking(ranking: Ranking, output: str) -> str:
     Raises InputError for another name, TreeError if the output needs a bracketed tree and the best
     one is not (``ReadOptions.restore`` makes it one).
     """
-    if output not in OUTPUTS:
+    if output in OUTPUTS:
+        return OUTPUTS[output](ranking)
+    if not is_output(output):
         raise InputError(f"there is no output {output!r}; there are {', '.join(OUTPUTS)}")
-    return OUTPUTS[output](ranking)
+    return str(registry.load("outputs", output)(ranking))
+
+
+def is_output(name: str) -> bool:
+    """Tell whether there is an output of that name, here or in another package."""
+    return name in OUTPUTS or registry.has("outputs", name)
 
 
 def written(ranking: Ranking) -> Written:

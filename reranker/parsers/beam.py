@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from reranker.chart.tagging import best_tags
+from reranker.checkpoints.ensemble_file import hashes
 from reranker.errors import InputError
 from reranker.incremental.beam import MOST_WORDS, Width
 from reranker.incremental.forward import load_forward
@@ -46,6 +47,11 @@ class BeamParser:
         self._spelling = Spelling(self._models.vocabulary)
         self._width = Width(max(_LEAST_WORDS, self._candidates))
         self._cancellation = Cancellation()
+
+    @staticmethod
+    def model_identity(settings: ParserSettings) -> str:
+        """Return the SHA-256 of the model that is named. Raises InputError if there is none."""
+        return hashes(settings.model) if settings.model else ""
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
         """For each sentence its list or, if it is too long, why there is none. Raises Stopped after

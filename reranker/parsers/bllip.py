@@ -55,6 +55,12 @@ class BllipParser:
         self._idle: list[Conversation] = []
         self._busy: set[Conversation] = set()
 
+    @staticmethod
+    def model_identity(settings: ParserSettings) -> str:
+        """Return the SHA-256 of the packed model, or its folder. Raises InputError without one."""
+        path, sha256 = bllip_model(settings.model)
+        return sha256 or str(path)
+
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
         """For each sentence its list, or why there is none. Raises InputError if the parser cannot
         load its model, Stopped after ``stop``."""

@@ -7,7 +7,6 @@ temporary folder, once per process, which is removed when the program ends.
 
 from __future__ import annotations
 
-import atexit
 import gzip
 import json
 import os
@@ -22,6 +21,7 @@ from typing import NamedTuple
 from reranker.checkpoints.installed import BLLIP_FILE, installed_parser_models
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
+from reranker.process.leaving import at_exit
 
 _LISTING = ".files.json"
 _MOST_FILES, _MOST_BYTES = 200, 1 << 30
@@ -154,10 +154,9 @@ def _new_temporary(packed: Path) -> Path:
     return folder
 
 
-@atexit.register
+@at_exit
 def remove_temporary_models() -> None:
-    """Remove the temporary folders; to be called, too, by a process that ends with ``os._exit``,
-    which skips exit handlers."""
+    """Remove the temporary folders."""
     with _unpacking:
         while _temporary:
             shutil.rmtree(_temporary.popitem()[1], ignore_errors=True)

@@ -13,7 +13,7 @@ from reranker.errors import InputError
 from reranker.nbest import Candidate, NBest, Rejected
 from reranker.nbest.data import Sentence
 from reranker.parsers.parser import Parser, ParserSettings, option, option_of, root_of
-from reranker.parsers.registry import create_parser
+from reranker.parsers.registry import create_parser, model_identity
 from reranker.process.forks import Once
 
 _kept = Once()  # parsers by choice: created once, kept for the next call
@@ -95,6 +95,16 @@ class ParserChoice:
         """The same choice for another machine, which may have other ensembles."""
         models = [f"{name}={model}" for name, model in self.models.items()]
         return replace(self, named_models=models, reranking=())
+
+    def model_identities(self) -> dict[str, str]:
+        """Return, for each parser that has a model, text that changes with the model. Raises
+        InputError."""
+        models = self.models
+        found = {
+            name: model_identity(name, replace(self.settings, model=models.get(name, "")))
+            for name in self.names
+        }
+        return {name: identity for name, identity in found.items() if identity}
 
     def create(self) -> Parser:
         """Create the parser, or several whose candidates are pooled. Raises InputError."""

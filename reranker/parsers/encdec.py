@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from reranker.checkpoints.devices import devices
 from reranker.checkpoints.encoder_decoder_file import load_generators
-from reranker.checkpoints.ensemble_file import named_models
+from reranker.checkpoints.ensemble_file import hashes, named_models
 from reranker.errors import CheckpointError, InputError
 from reranker.generation.search import BeamSettings, Hypothesis, generate
 from reranker.nbest import NBest
@@ -47,6 +47,11 @@ class EncdecParser(InProcessParser):
             raise InputError(f"{paths[0]}: not a parser: it turns text into text")
         self._beam = BeamSettings(settings.candidates or CANDIDATES, _LENGTH_POWER)
         super().__init__("encdec", self._lists_of)
+
+    @staticmethod
+    def model_identity(settings: ParserSettings) -> str:
+        """Return the SHA-256 of the models that are named. Raises InputError if there are none."""
+        return hashes(settings.model) if settings.model else ""
 
     def _lists_of(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
         words = [sentence.words for sentence in sentences]

@@ -63,7 +63,9 @@ class Parser(Protocol):
     sentences it cannot parse. If exp(score / T) is in proportion to a tree's probability for a T
     other than 1, an attribute ``temperature`` is T. If its language is not English, an attribute
     ``language`` is the code. An optional method ``unknown_words`` counts the
-    words that it has not learned (``language``)."""
+    words that it has not learned (``language``). An optional static method ``model_identity``
+    returns text that changes with the model that the parser would use for some ``ParserSettings``.
+    """
 
     @property
     def batch_sizes(self) -> Sequence[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,11 @@ from reranker.checkpoints.encoder_decoder_file import save_generator
 from reranker.checkpoints.pair_vocabulary import Pair, PairVocabulary
 from reranker.models.batch import Batch, grouped_by_length
 from reranker.models.encoder_decoder import EncoderDecoder
-from reranker.training.batches import EncodedPair, PairBatches, pair_batch
-from reranker.training.config import PairConfig
+from reranker.training.batches import Batches, EncodedPair, PairBatches, pair_batch
 from reranker.training.loss import grouped_perplexity, summed_loss
+from reranker.training.pair_config import PairConfig
 from reranker.training.processes import Processes
-from reranker.training.recipes import DecayRecipe, FastRecipe
+from reranker.training.recipes import FastRecipe, Recipe
 from reranker.training.run import Run
 
 _DEV_TOKENS = 4_096  # in a batch
@@ -101,6 +102,27 @@ class PairRun(Run):
         return EncodedPair(
             vocabulary.encode_source(pair.source), vocabulary.encode_target(pair.target)
         )
+
+
+class DecayRecipe(Recipe):
+    """SGD whose rate is multiplied by ``decay`` for every epoch after ``steady_epochs``."""
+
+    def __init__(self, model: nn.Module, config: PairConfig, batches: Batches[Any]) -> None:
+        self.config, self.batches = config, batches
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=config.learning_rate)
+
+    def step(self, batch: Batch, done: float) -> float:
+        late = max(0.0, self.batches.epoch + 1 - self.config.steady_epochs)
+        rate = self.config.learning_rate * math.pow(self.config.decay, late)
+        self.optimizer.param_groups[0]["lr"] = rate
+        self.optimizer.step()
+        return rate
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        return
 
 
 def _start(model: EncoderDecoder, config: PairConfig, encoded: Sequence[EncodedPair]) -> None:

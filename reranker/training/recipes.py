@@ -6,7 +6,6 @@ the loop in ``reranker.training.loop`` is the same for all.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -18,7 +17,7 @@ from torch import Tensor, nn
 from reranker.models import LanguageModel
 from reranker.models.batch import Batch
 from reranker.training.batches import Batches, StreamBatches
-from reranker.training.config import PairConfig, TrainingConfig
+from reranker.training.config import TrainingConfig
 from reranker.training.run_config import RunConfig
 
 
@@ -177,27 +176,6 @@ class ThesisRecipe(Recipe):
 
     def load_state(self, state: dict[str, Any]) -> None:
         self.optimizer.load_state_dict(state["optimizer"])
-
-
-class DecayRecipe(Recipe):
-    """SGD whose rate is multiplied by ``decay`` for every epoch after ``steady_epochs``."""
-
-    def __init__(self, model: nn.Module, config: PairConfig, batches: Batches[Any]) -> None:
-        self.config, self.batches = config, batches
-        self.optimizer = torch.optim.SGD(model.parameters(), lr=config.learning_rate)
-
-    def step(self, batch: Batch, done: float) -> float:
-        late = max(0.0, self.batches.epoch + 1 - self.config.steady_epochs)
-        rate = self.config.learning_rate * math.pow(self.config.decay, late)
-        self.optimizer.param_groups[0]["lr"] = rate
-        self.optimizer.step()
-        return rate
-
-    def state(self) -> dict[str, Any]:
-        return {}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        return
 
 
 class PaperRecipe(Recipe):

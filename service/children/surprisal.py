@@ -1,4 +1,5 @@
-"""What a surprisal child is asked, and what it answers. ``surprisal_main`` is what runs there."""
+"""What a surprisal child is asked, and what it answers. The plug-in
+``surprisal`` has the module that runs there."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reranker.commands.main import _SUBCOMMANDS, _command
+from reranker import registry
+from reranker.commands.main import _command, command_names
 from tests.checkout import RERANK
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,7 +38,7 @@ def test_only_the_command_that_runs_is_imported(
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     modules = set(done.stderr.splitlines()[-1].split())
-    commands = {each.__name__ for each in map(_command, ("rerank", *_SUBCOMMANDS))}
+    commands = {each.__name__ for each in map(_command, command_names())}
     assert commands & modules == {f"reranker.commands.{module}"}
     assert "torch" not in modules
 
@@ -52,6 +53,7 @@ def test_help_lists_every_command_and_says_what_it_does() -> None:
         for path in folder.glob("*.py")
         if "\ndef run(" in (text := path.read_text("utf-8")) and "\nEXAMPLES = " in text
     }
-    assert len(listed) == len(_SUBCOMMANDS) == len(whole - {"rerank"})
-    for line, (name, description) in zip(listed, _SUBCOMMANDS.items(), strict=True):
-        assert line.split() == ["rerank", name, "--help", *description.split()]
+    entries = registry.ours("commands")
+    assert len(listed) == len(entries) == len(whole - {"rerank"})
+    for line, (name, entry) in zip(listed, entries.items(), strict=True):
+        assert line.split() == ["rerank", name, "--help", *entry.help.split()]

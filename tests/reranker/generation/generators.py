@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from reranker.checkpoints.pair_vocabulary import Pair
-from reranker.training.config import PairConfig
 from reranker.training.loop import train
+from reranker.training.pair_config import PairConfig
 from reranker.training.pair_run import PairRun
 from reranker.training.pairs import tree_pairs
 from reranker.trees.tree import Tree

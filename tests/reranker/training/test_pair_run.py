@@ -15,7 +15,7 @@ from reranker.checkpoints.pair_vocabulary import Pair
 from reranker.errors import ConfigError
 from reranker.models.batch import PADDING
 from reranker.training.batches import EncodedPair, PairBatches, pair_batch
-from reranker.training.config import PairConfig
+from reranker.training.pair_config import PairConfig
 from reranker.training.pair_run import PairRun
 from tests.reranker.generation import generators
 from tests.reranker.training.killed import check_resumed

@@ -23,9 +23,10 @@ from reranker.models import Config
 from reranker.models.batch import Batch
 from reranker.training import processes as processes_module
 from reranker.training import shards
-from reranker.training.config import PairConfig, TrainingConfig
+from reranker.training.config import TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.loss import dev_perplexity
+from reranker.training.pair_config import PairConfig
 from reranker.training.processes import Processes
 from reranker.training.run import Progress
 from reranker.training.shards import Node, PairwiseSum, own_shards

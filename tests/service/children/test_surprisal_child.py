@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from reranker.errors import RerankError
+from reranker.incremental.service_child import _ForwardModels
 from reranker.nbest.data import Origin, Sentence
 from reranker.service.children.surprisal import ToRead
-from reranker.service.children.surprisal_main import _ForwardModels
 from reranker.text.reading import TextSentence
 
 

@@ -174,7 +174,7 @@ def test_a_child_that_dies_costs_one_request(http: httpx.Client, reading: Server
     with ThreadPoolExecutor(1) as threads:
         asked = threads.submit(http.post, "/surprisal", json=LONG)
         until(lambda: metric(http, 'rerank_reading_busy{pool="words"}') > 0)
-        kill(*children_of(reading, "surprisal_main"))
+        kill(*children_of(reading, "service_child"))
         answer = asked.result()
     assert (answer.status_code, error_of(answer)["code"]) == (503, "surprisal-crashed")
     again = http.post("/surprisal", json={"text": "It rains.", "beam": 5})

@@ -1,0 +1,171 @@
+"""Features by name: this repository's in one table, other packages' through entry points.
+
+The table holds text alone, so ``rerank --help`` imports no feature, and the core runs without
+``reranker/plugins/``: an entry whose module is gone does not exist. A package adds a command, a
+parser or an output in its ``pyproject.toml``::
+
+    [project.entry-points."reranker.commands"]
+    depth = "my_package.depth"
+
+    [project.entry-points."reranker.parsers"]
+    mine = "my_package.parser:MyParser"
+
+    [project.entry-points."reranker.outputs"]
+    bare = "my_package.bare:without_tags"
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from typing import Any, Literal, NamedTuple
+
+from reranker.errors import InputError
+
+Group = Literal["commands", "parsers", "outputs", "trainings", "servers", "children"]
+"""``commands``: modules with ``EXAMPLES``, ``add_arguments`` and ``run`` (reranker.commands.main).
+``parsers``: a ``Factory`` (reranker.parsers.parser). ``outputs``: a function from a ``Ranking`` to
+the text of its answer, without the final line break (ours: reranker.outputs.registry).
+``trainings``: how `rerank train` trains an architecture other than language and span models.
+``servers``: how `rerank serve` serves elsewhere than in its own process. ``children``: modules
+that run in child processes of the service."""
+
+
+class Entry(NamedTuple):
+    """A feature of this repository."""
+
+    target: str  # a module, or module:attribute
+    help: str = ""  # the line of `rerank --help`
+
+
+_OURS: dict[Group, dict[str, Entry]] = {
+    "commands": {
+        "adapt": Entry(
+            "reranker.commands.adapt",
+            "train the models on to your own kind of text, without a treebank of it",
+        ),
+        "analyse": Entry(
+            "reranker.commands.analyse",
+            "what models do: the papers' tables and figures about them",
+        ),
+        "cluster": Entry(
+            "reranker.commands.cluster", "rerank many files, here or on many machines, with Ray"
+        ),
+        "compare": Entry(
+            "reranker.commands.compare",
+            "whether the difference of two parsers' F1 is more than chance",
+        ),
+        "completion": Entry(
+            "reranker.commands.completion", "print a script for tab completion in bash, zsh or fish"
+        ),
+        "convert": Entry(
+            "reranker.commands.convert", "convert n-best files from one format to another"
+        ),
+        "eval": Entry("reranker.commands.evaluate", "EVALB's figures for two treebank files"),
+        "generate": Entry(
+            "reranker.commands.generate", "trees, translations or headlines by beam search"
+        ),
+        "grep": Entry(
+            "reranker.commands.grep",
+            "search trees, parser output or text for a pattern, with probabilities",
+        ),
+        "measure": Entry(
+            "reranker.commands.measure", "how complex the syntax of a text is, and how sure that is"
+        ),
+        "models": Entry("reranker.commands.models", "the language models that are installed"),
+        "parse": Entry(
+            "reranker.commands.parse",
+            "text in, the best tree of each sentence out: parse and rerank",
+        ),
+        "serve": Entry("reranker.commands.serve", "rerank over HTTP, with a web page"),
+        "show": Entry(
+            "reranker.commands.show",
+            "draw trees: the best beside the parser's first, right or wrong",
+        ),
+        "surprisal": Entry(
+            "reranker.commands.surprisal",
+            "what each word of a text costs a reader: surprisal by syntactic models",
+        ),
+        "train": Entry(
+            "reranker.commands.train",
+            "train a language model on a treebank, or an encoder-decoder",
+        ),
+        "tune": Entry(
+            "reranker.commands.tune",
+            "find the best --lm-weight and more, from ranked output and gold trees",
+        ),
+        "validate": Entry(
+            "reranker.commands.validate", "what is in an n-best file, and what is wrong with it"
+        ),
+    },
+    "parsers": {
+        "beam": Entry("reranker.parsers.beam:BeamParser"),
+        "benepar": Entry("reranker.parsers.benepar:BeneparParser"),
+        "bllip": Entry("reranker.parsers.bllip:BllipParser"),
+        "chart": Entry("reranker.parsers.chart:ChartParser"),
+        "command": Entry("reranker.parsers.command:CommandParser"),
+        "encdec": Entry("reranker.parsers.encdec:EncdecParser"),
+        "stanza": Entry("reranker.parsers.stanza:StanzaParser"),
+    },
+    "trainings": {"encoder-decoder": Entry("reranker.training.pair_training")},
+    "servers": {"ray": Entry("reranker.ray.serving")},
+    "children": {"surprisal": Entry("reranker.incremental.service_child")},
+}
+
+
+def ours(group: Group) -> dict[str, Entry]:
+    """Return this repository's features that are there, by name."""
+    table = _OURS.get(group, {})
+    return {name: entry for name, entry in table.items() if _is_there(entry.target)}
+
+
+def names(group: Group) -> list[str]:
+    """Return the names of all features, sorted, those of other packages included."""
+    return sorted({*ours(group), *_others(group)})
+
+
+def has(group: Group, name: str) -> bool:
+    """Tell whether there is such a feature; other packages are asked last, which takes longer."""
+    return name in ours(group) or name in _others(group)
+
+
+def load(group: Group, name: str) -> Any:
+    """Import a feature. Raises InputError, naming those that there are, for an unknown name, and
+    for one of another package that cannot be imported."""
+    if (entry := ours(group).get(name)) is not None:
+        module, _, attribute = entry.target.partition(":")
+        imported = import_module(module)
+        return getattr(imported, attribute) if attribute else imported
+    point = _others(group).get(name)
+    if point is None:
+        known = ", ".join(names(group))
+        raise InputError(f"there is no {group.removesuffix('s')} {name!r}; there are {known}")
+    try:
+        return point.load()
+    except Exception as error:  # whatever another package's code raises
+        package = point.dist.name if point.dist else point.value
+        raise InputError(f"{name}, of the package {package}, cannot be loaded: {error}") from error
+
+
+def package_of(group: Group, name: str) -> str:
+    """Return the name of the other package that has the feature."""
+    point = _others(group)[name]
+    return point.dist.name if point.dist else point.value
+
+
+@cache
+def _others(group: Group) -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=f"reranker.{group}")}
+
+
+@cache
+def _is_there(target: str) -> bool:
+    module = target.partition(":")[0]
+    if not module.startswith("reranker.plugins."):
+        return True
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # nor is its folder
+        return False
