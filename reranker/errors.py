@@ -27,6 +27,10 @@ class InputError(RerankError):
     """A file cannot be read or has the wrong content; the message names file and line."""
 
 
+class KindError(InputError):
+    """A file is of another kind than the one that is read; the message names both."""
+
+
 class CheckpointError(RerankError):
     """A file is not a checkpoint of ours, or belongs to another version or architecture."""
 

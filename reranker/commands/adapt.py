@@ -14,6 +14,7 @@ from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import parser_flags
 from reranker.commands.arguments import add_threads, counted, number_from, weight, whole_number
 from reranker.commands.progress import Bar, loading, rejection
+from reranker.commands.text_files import checked_text
 from reranker.errors import InputError
 from reranker.files.claim import claimed
 from reranker.files.digest import file_sha256
@@ -146,6 +147,8 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
     for name in (*arguments.text, *trees):
         if not os.path.isfile(name):
             raise InputError(f"{name}: no such file")
+    for name in arguments.text:
+        checked_text(name)
     stems = [path.stem for path in models]
     if len(set(stems)) < len(stems):
         raise InputError("two of --models have the same name; rename one")

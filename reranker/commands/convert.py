@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from reranker.commands import nbest_files
 from reranker.commands.arguments import counted, positive
 from reranker.commands.progress import message, rejection
-from reranker.errors import InputError, TreeError
+from reranker.errors import InputError, KindError, TreeError
 from reranker.files.output import open_whole, output_path, output_paths
 from reranker.nbest import FORMATS
 from reranker.nbest.dialects.registry import DIALECTS
@@ -18,7 +19,7 @@ from reranker.nbest.writing import list_text, tokens_text
 from reranker.trees.annotation import Annotation
 from reranker.trees.linearize import cleaned, linearize
 from reranker.trees.newer_tags import newer_tags
-from reranker.trees.treebank import named, read_texts, treebank_files
+from reranker.trees.treebank import TreeText, named, read_texts, treebank_files
 
 EXAMPLES = """examples:
   rerank convert samples.rnng --tokens sentences.txt --to bllip --out parses.txt
@@ -106,12 +107,19 @@ def _clean(arguments: argparse.Namespace) -> int:
     """Write the trees of treebanks in the form that parsers learn from; returns the exit code."""
     if arguments.to != "trees" or arguments.tokens_out:
         raise InputError("--clean is for --to trees, without --tokens-out")
-    out_path = output_path(arguments.out, treebank_files(arguments.nbest))
+    files = treebank_files(arguments.nbest)
+    out_path = output_path(arguments.out, files)
     annotation = Annotation(arguments.drop, arguments.separators)
     written = rejected = emptied = 0
+
+    def reject(reason: object) -> None:
+        nonlocal rejected
+        rejection(f"rerank: {reason}")
+        rejected += 1
+
     never = set(arguments.without)
     with open_whole(out_path) as out:
-        for place in read_texts(arguments.nbest):
+        for place in _texts(files, reject):
             try:
                 whole = place.tree()
                 tree = annotation.stripped(whole)
@@ -126,8 +134,7 @@ def _clean(arguments: argparse.Namespace) -> int:
                 out.write(f"{tree.to_string()}\n")
                 written += 1
             except TreeError as error:
-                rejection(f"rerank: {place}: tree rejected, {error.code}: {error}")
-                rejected += 1
+                reject(f"{place}: tree rejected, {error.code}: {error}")
         if not written:
             raise InputError(f"{named(arguments.nbest)}: no trees")
     left_out = f", {emptied} without other words left out" if emptied else ""
@@ -137,3 +144,15 @@ def _clean(arguments: argparse.Namespace) -> int:
     for label in sorted(never):
         message(f"rerank: --without {label}: no tree has this label")
     return 1 if rejected else 0
+
+
+def _texts(files: list[str], reject: Callable[[object], None]) -> Iterator[TreeText]:
+    """Yield the trees of all files. Of several, ``reject`` gets the error of one that is of another
+    kind; the only one raises it."""
+    for file in files:
+        try:
+            yield from read_texts([file])
+        except KindError as error:
+            if len(files) == 1:
+                raise
+            reject(error)

@@ -57,8 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
         lists: list[text_files.ParsedText] = []
 
         def open_lists() -> text_files.ParsedText:
-            sources = [text_files.checked_text(path) for path in paths]
+            sources, others = text_files.checked_texts(paths)
             text = text_files.ParsedText(arguments, sources, arguments.form)
+            text.faults += others
             lists.append(text)
             opened.callback(text.close)
             if text.is_empty:

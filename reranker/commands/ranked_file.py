@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reranker.errors import InputError
-from reranker.files.text import read_lines
-from reranker.trees.treebank import TreeText, sentences, treebank_files
+from reranker.errors import InputError, KindError
+from reranker.files.kinds import kind_of
+from reranker.files.text import open_text, read_lines
+from reranker.trees.treebank import TreeText, sentences, tree_lines, treebank_files
 
 
 def is_ranked(line: str) -> bool:
@@ -20,23 +21,28 @@ def is_ranked(line: str) -> bool:
 def ranked_lines(name: str, other: str) -> Iterator[str]:
     """The lines of the file ``name``. Raises InputError if the first is not ranked output; if the
     file ``other`` is, the message asks whether the two are swapped."""
-    lines = read_lines(name)
+    file = open_text(name)
+    kind = kind_of(file.head())
+    lines = read_lines(file)
     first = next(lines, "")
     if first and not is_ranked(first):
         is_swapped = is_ranked(next(read_lines(other), ""))
-        question = " (are the two files swapped?)" if is_swapped else ""
-        raise InputError(f"{name}: not the output of `rerank --output ranked`{question}")
+        hint = " (are the two files swapped?)" if is_swapped else ""
+        if kind and not is_swapped:
+            hint = f": looks like {kind.name}"
+        raise KindError(f"{name}: not the output of `rerank --output ranked`{hint}")
     return itertools.chain([first] if first else [], lines)
 
 
 def best_trees(name: str) -> list[TreeText]:
     """The trees of a file, a folder or a pattern, or the best trees of ranked output."""
-    files = [(file, list(read_lines(file))) for file in treebank_files([name])]
-    file, lines = files[0]
-    if lines and lines[0].lstrip().startswith("{"):
-        ranked = enumerate(read_ranked(file, lines), 1)
-        return [TreeText(file, number, best_tree(sentence)) for number, sentence in ranked]
-    return sentences(files)
+    files = treebank_files([name])
+    with open_text(files[0]) as first:  # standard input opens only once
+        if is_ranked(first.head().partition("\n")[0]):
+            ranked = enumerate(read_ranked(files[0], read_lines(first)), 1)
+            return [TreeText(files[0], number, best_tree(sentence)) for number, sentence in ranked]
+        others = ((file, list(tree_lines(file))) for file in files[1:])
+        return sentences([(files[0], list(tree_lines(first))), *others])
 
 
 def read_ranked(

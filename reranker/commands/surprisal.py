@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
         save_figure(figure, picture)
     if sentences.faults:
         message(f"rerank: {counted(sentences.faults, 'sentence')} not read as written")
-    return 1 if sentences.faults else 0
+    return 1 if sentences.faults or sentences.others else 0
 
 
 def _reader(arguments: argparse.Namespace) -> SurprisalReader:
@@ -198,11 +198,13 @@ class _Sentences:
         self._text: Text | None = None
         self._lists: NBestFiles | None = None
         self._iterator: Iterator[TextSentence | NBest]
+        self.others = 0
+        """Files that are not text."""
         if arguments.nbest:
             self._lists = read_nbest(*paths, options=ReadOptions(arguments.format))
             self.size, self._iterator = self._lists.size, iter(self._lists)
         else:
-            files = [text_files.checked_text(path) for path in paths]
+            files, self.others = text_files.checked_texts(paths)
             words = arguments.words or convention_of(language_of_models(arguments.models))
             self._text = Text(files, arguments.form, words, arguments.longest)
             self.size, self._iterator = self._text.size, iter(self._text)

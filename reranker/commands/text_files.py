@@ -7,19 +7,19 @@ import argparse
 import glob
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from reranker.commands import parser_flags
 from reranker.commands.progress import message, rejection
-from reranker.errors import InputError
+from reranker.errors import InputError, KindError
 from reranker.files.patterns import expanded
 from reranker.files.text import TextFile, open_text
 from reranker.nbest import NBest
-from reranker.nbest.guess import not_text
 from reranker.parsers.language import LanguageCheck
 from reranker.parsers.parser import language_of, temperature_of
 from reranker.parsers.running import ParsedLists
 from reranker.text.conventions import CONVENTIONS, convention_of
+from reranker.text.kinds import refuse_other_than_text
 from reranker.text.reading import Text, TextSentence
 from reranker.text.splitting import Form
 
@@ -82,13 +82,12 @@ def _check_files(names: list[str]) -> None:
 
 
 def checked_text(path: str) -> str | TextFile:
-    """The path, or the opened file if it can be read only once. Raises InputError unless it is
-    text."""
+    """The path, or the opened file if it can be read only once. Raises InputError for a file that
+    cannot be opened, KindError unless it is text."""
     file = open_text(path, streams=True)
     is_read_once = file.size is None or path == "-"
     try:
-        if error := not_text(file.name, file.head()):
-            raise error
+        refuse_other_than_text(file.name, file.head())
     except BaseException:
         file.close()
         raise
@@ -96,6 +95,21 @@ def checked_text(path: str) -> str | TextFile:
         return file
     file.close()
     return path
+
+
+def checked_texts(paths: Sequence[str]) -> tuple[list[str | TextFile], int]:
+    """Return the texts among the files, as ``checked_text`` does, and the number of the others,
+    which are named on standard error. Raises InputError for a file that cannot be opened, KindError
+    if the only one is not text."""
+    texts: list[str | TextFile] = []
+    for path in paths:
+        try:
+            texts.append(checked_text(path))
+        except KindError as error:
+            if len(paths) == 1:
+                raise
+            _warn(str(error))
+    return texts, len(paths) - len(texts)
 
 
 class ParsedText:

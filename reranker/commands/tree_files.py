@@ -16,18 +16,19 @@ from reranker.commands import nbest_files, parser_flags, text_files
 from reranker.commands.arguments import add_output, number_from
 from reranker.commands.progress import message, rejection
 from reranker.commands.resuming import opened_output, skip_written
-from reranker.errors import InputError, TreeError
+from reranker.errors import InputError, KindError, TreeError
 from reranker.files.digest import text_digest
 from reranker.files.journal import journaled_path
+from reranker.files.kinds import refuse_other_than_trees
 from reranker.files.output import standard_output
 from reranker.files.records import Written
 from reranker.files.text import TextFile, open_text, read_lines
 from reranker.nbest import NBest, Rejected, read_nbest
 from reranker.nbest.dialects.registry import recognise
-from reranker.nbest.guess import not_text
 from reranker.nbest.words import encoding_fault, printable
 from reranker.parsers.parser import CANDIDATES
 from reranker.search.parses import Parses, from_nbest
+from reranker.text.kinds import refuse_other_than_text
 from reranker.text.reading import CUT
 from reranker.text.splitting import Form
 from reranker.trees.treebank import Remarks, TreeReader, TreeText, treebank_files
@@ -100,6 +101,9 @@ class TreeFiles:
         self._is_skipping = False
         self._remarks = Remarks(_say)
         self._open = contextlib.ExitStack()
+        recognised = self._all_recognised()
+        first = next(recognised, None)  # before anything is written
+        self._recognised_files = itertools.chain([first] if first else [], recognised)
         self._sentences = self._all()
 
     def __enter__(self) -> Self:
@@ -176,7 +180,7 @@ class TreeFiles:
 
     def _all(self) -> Iterator[SourceSentence]:
         read = {"trees": self._trees, "lists": self._lists, "text": self._parsed}
-        for kind, group in itertools.groupby(map(self._recognised, self.files), lambda e: e[0]):
+        for kind, group in itertools.groupby(self._recognised_files, lambda each: each[0]):
             sources = [source for _, source in group]
             # One parser for text files that follow each other; of the others, file by file.
             for part in [sources] if kind == "text" else [[source] for source in sources]:
@@ -187,24 +191,39 @@ class TreeFiles:
                 if is_empty and kind != "text":
                     self._reject(f"{', '.join(map(str, part))}: there is no sentence")
 
+    def _all_recognised(self) -> Iterator[tuple[str, Source]]:
+        """Yield what each file is, and the file. One of another kind is named, if it is not the
+        only one."""
+        for path in self.files:
+            try:
+                yield self._recognised(path)
+            except KindError as error:
+                if len(self.files) == 1:
+                    raise
+                self._reject(str(error))
+
     def _recognised(self, path: str) -> tuple[str, Source]:
-        """Whether a file is trees, lists or text."""
+        """Return whether a file is trees, lists or text, and the file. Raises KindError if it is
+        none of them."""
         form, given = self._arguments.form, self._arguments.format
         with contextlib.ExitStack() as closing:
             file = closing.enter_context(open_text(path, streams=True))
+            start = file.head()
             if given != "auto":
                 kind = "trees" if given == "trees" else "lists"
             elif form != "auto":
                 kind = "trees" if form == "trees" else "text"
-            elif dialect := recognise(file.head().splitlines(keepends=True)):
+            elif dialect := recognise(start.splitlines(keepends=True)):
                 kind = "trees" if dialect.name == "trees" else "lists"
-            elif error := not_text(file.name, file.head()):
-                raise error
             else:
                 kind = "text"
+            if kind == "text":
+                refuse_other_than_text(file.name, start)
+            elif kind == "trees":
+                refuse_other_than_trees(file.name, start)
             if file.size is not None and path != "-":
                 return kind, path
-            closing.pop_all()
+            self._open.push(closing.pop_all())
             return kind, file
 
     def _reject(self, text: str) -> None:

@@ -60,8 +60,8 @@ class TextFile:
         self.damage: str | None = None
 
     def head(self) -> str:
-        """The beginning of the text, read but not consumed: some thousand characters if there are
-        that many."""
+        """The beginning of the text, read but not consumed: 64 KiB if there are so many, of a pipe
+        what has come."""
         return self._started()[1].peek().decode("utf-8", "surrogateescape").removeprefix("\ufeff")
 
     def position(self, read: int) -> int:
@@ -91,7 +91,7 @@ class TextFile:
 
     def _started(self) -> tuple[_UntilDamage, io.BufferedReader]:
         if self._begun is None:
-            source = self._source = _UntilDamage(self._binary, self._unpacks)
+            source = self._source = _UntilDamage(self._binary, self._unpacks, self.size is not None)
             self._begun = source, io.BufferedReader(source, _BUFFER)
         return self._begun
 
@@ -172,9 +172,11 @@ def _is_hole(piece: str, longest: int) -> bool:
 class _UntilDamage(io.RawIOBase):
     """The bytes of a file, unpacked, up to its end or the first byte that cannot be read."""
 
-    def __init__(self, file: io.BufferedReader, unpacks: bool) -> None:
+    def __init__(self, file: io.BufferedReader, unpacks: bool, fills: bool) -> None:
+        """``fills``: the first read waits for as many bytes as are asked for."""
         self._file = file
         self._unpacks = unpacks
+        self._fills = fills
         self._content: io.BufferedReader | gzip.GzipFile | _Zstd | None = None
         self.unpacked = 0  # bytes of text read so far
         self.damage: str | None = None
@@ -184,6 +186,16 @@ class _UntilDamage(io.RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         view = memoryview(buffer)
+        size = self._read_into(view)
+        while self._fills and 0 < size < len(view) and (more := self._read_into(view[size:])):
+            size += more
+        self._fills = False
+        self.unpacked += size
+        return size
+
+    def _read_into(self, view: memoryview) -> int:
+        if self.damage is not None:
+            return 0
         try:
             if self._content is None:
                 self._content = _unpacked(self._file) if self._unpacks else self._file
@@ -192,7 +204,6 @@ class _UntilDamage(io.RawIOBase):
             self.damage = str(error)
             return 0
         view[: len(data)] = data
-        self.unpacked += len(data)
         return len(data)
 
 

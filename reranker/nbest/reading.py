@@ -10,10 +10,11 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from reranker.errors import InputError
+from reranker.files.kinds import kind_of
 from reranker.files.text import TextFile
 from reranker.nbest.data import NBest, Order, RawList, Rejected, Repair, Sentence
 from reranker.nbest.dialects.dialect import Dialect
-from reranker.nbest.dialects.registry import DIALECTS, recognise
+from reranker.nbest.dialects.registry import DIALECTS, KNOWN_BY_A_LINE, recognise
 from reranker.nbest.faithful import Room, Source, accept
 from reranker.nbest.guess import not_nbest
 from reranker.nbest.lines import NumberedLines
@@ -73,7 +74,8 @@ class NBestFile:
             reason = f" ({self._lines.damage})" if self._lines.damage else ""
             raise InputError(f"{self.name} has no n-best lists{reason}")
         dialect = recognise(head) if format_name == "auto" else DIALECTS[format_name]
-        if dialect is None:
+        is_sure = format_name == "auto" or dialect in KNOWN_BY_A_LINE
+        if dialect is None or not (is_sure or kind_of("".join(head)) is None):
             raise not_nbest(self.name, head, *first)
         return dialect
 

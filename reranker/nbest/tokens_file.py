@@ -6,12 +6,15 @@ import itertools
 import os
 from collections.abc import Iterator
 
-from reranker.errors import InputError
+from reranker.errors import InputError, KindError
+from reranker.files.kinds import CHUNKS, TABS, TAGGED, kind_of
 from reranker.files.text import MAX_LINE, TextFile, open_text
 from reranker.nbest.data import Sentence
 from reranker.nbest.words import encoding_fault, escaped, split_words
 
 _LOOK_AHEAD = 200
+_SEPARATORS = {TABS: "\t", CHUNKS: "\t", TAGGED: "/"}
+"""Kinds whose words and tags are read, if this is between them."""
 
 
 def read_sentences(path: str | os.PathLike[str] | TextFile) -> Iterator[Sentence]:
@@ -19,9 +22,13 @@ def read_sentences(path: str | os.PathLike[str] | TextFile) -> Iterator[Sentence
 
     A line may hold ``word/TAG`` pairs: the file is read that way if every token in its first 200
     lines has a slash with something on both sides. The last slash counts. Raises InputError for a
-    damaged file and for a line that breaks the form of those before it.
+    damaged file and for a line that breaks the form of those before it, KindError for a file of
+    another kind.
     """
     with open_text(path) as file:
+        kind = kind_of(file.head())
+        if kind and _SEPARATORS.get(kind, "\0") not in file.head():
+            raise KindError(f"{file.name}: not sentences: looks like {kind.described('text')}")
         lines = _lines(file)
         head = list(itertools.islice(lines, _LOOK_AHEAD))
         everything = itertools.chain(head, lines)

@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, calibration_beside
 from reranker.errors import RerankError
-from reranker.files import text as files_text
 from reranker.files.digest import file_sha256
 from reranker.nbest import NBest, ReadOptions, read_nbest
-from reranker.nbest.guess import not_text
 from reranker.nbest.writing import list_text
 from reranker.outputs.registry import format_ranking, written
 from reranker.parsers.choice import ParserChoice
@@ -122,14 +120,7 @@ def _is_usable(
 def _text(url: str, options: TextOptions, warn: Callable[[str], None]) -> Iterator[TextSentence]:
     """The sentences of a text; ``warn`` is called for each in which characters are replaced. Raises
     InputError unless it is text."""
-    source = open_text(url)
-    file = files_text.open_text(source)
-    if error := not_text(file.name, file.head()):
-        file.close()
-        raise error
-    if file is not source:
-        file.close()
-    for sentence in Text([source], options.form, options.words, options.longest):
+    for sentence in Text([open_text(url)], options.form, options.words, options.longest):
         if sentence.warning:
             warn(sentence.warning)
         yield sentence

@@ -7,12 +7,14 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
-from reranker.errors import InputError
+from reranker.errors import InputError, KindError
+from reranker.files.kinds import kind_of
 from reranker.files.text import TextInMemory
 from reranker.languages import UNSPACED
 from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable
 from reranker.text.conventions import Convention
+from reranker.text.kinds import other_than_text
 from reranker.text.reading import Text, TextSentence
 from reranker.text.splitting import Form
 from reranker.text.words import given_words
@@ -22,6 +24,7 @@ GivenText = str | Sequence[str] | Sequence[Sequence[str]]
 _NOT_A_WORD = re.compile(rf"\s|{UNSPACED.pattern}")  # Chinese sentences have no spaces
 _PUNCTUATION = re.compile(r"[^\w\s]+")
 _END = re.compile(r"\w[.!?]$")
+_JUDGED = 200  # sentences of a list
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -68,25 +71,33 @@ def sentences(
     sentence in each entry, in lines from 1, and offsets that count from the start of the entry, or
     of its words with a space between them. One that cannot be read has a ``problem``.
 
-    Raises InputError for anything but a text.
+    Raises InputError for anything but a text, KindError for one that looks like another kind of
+    file.
     """
 
-    def read(text: str, form: Form) -> Iterator[TextSentence]:
+    def read(text: str, form: Form, *, is_known: bool = True) -> Iterator[TextSentence]:
         # A byte order mark would be left out, and every offset be one too small.
         if text.startswith(_BYTE_ORDER_MARK):
             text = " " + text[1:]
         errors = "surrogateescape" if has_bytes else "strict"
         content = (text if has_bytes else printable(text)).encode("utf-8", errors)
-        return iter(Text([TextInMemory(content, "text")], form, convention, longest))
+        file = TextInMemory(content, "text")
+        return iter(Text([file], form, convention, longest, is_known=is_known))
 
     given = told_apart(text)
     if isinstance(given, str):
-        yield from read(given, form)
+        yield from read(given, form, is_known=False)
         return
+    if len(given) > 2:  # the lines of a file, perhaps
+        lines = "\n".join(each for each in given[:_JUDGED] if isinstance(each, str))
+        if file_kind := kind_of(lines):
+            raise KindError(f"text: not text: looks like {file_kind.described('text')}")
     for number, each in enumerate(given, 1):
         if isinstance(each, str):
             kind: Form = "tokens" if form == "tokens" else "sentences"
-            yield _one(each, read(_on_one_line(each), kind), number)
+            only = _one(each, read(_on_one_line(each), kind), number)
+            other = other_than_text(each)
+            yield only._replace(problem=f"not text: looks like {other}") if other else only
         else:
             joined = " ".join(each)
             only = _one(joined, read(_on_one_line(joined), "tokens"), number)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from reranker.files.text import open_text
 from reranker.nbest.words import split_words
+from reranker.text.kinds import refuse_other_than_text
 from reranker.text.reading import Refused
 from reranker.text.running import Line, line_fault, tokens_of
 
@@ -15,9 +16,10 @@ from reranker.text.running import Line, line_fault, tokens_of
 def read_passages(path: str | os.PathLike[str]) -> Iterator[Line | Refused]:
     """The tokens of every non-empty line; a line that is not UTF-8, too long or a single word is
     refused, as is the rest of a damaged file. Raises InputError for a file that cannot be
-    opened."""
+    opened or is not text."""
     known: dict[str, str] = {}
     with open_text(path) as file:
+        refuse_other_than_text(file.name, file.head())
         number = 0
         for number, text in enumerate(file, 1):
             words = split_words(text)

@@ -12,6 +12,7 @@ from reranker.languages import is_invisible
 from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable
 from reranker.text.conventions import Convention
+from reranker.text.kinds import checked, refuse_other_than_text
 from reranker.text.splitting import LONGEST, Form, Stretch, stretches
 from reranker.text.words import Word, fault, given_words, split_into_words
 from reranker.trees.tree import short_repr
@@ -67,9 +68,13 @@ class Text:
         form: Form = "text",
         convention: Convention = "gum",
         longest: int = 200,
+        *,
+        is_known: bool = False,
     ) -> None:
         """Sentences of more than ``longest`` words have a ``problem``. Raises InputError for a file
-        that cannot be opened, now or, if it has disappeared since, when its turn comes."""
+        that cannot be opened, now or, if it has disappeared since, when its turn comes; and unless
+        it ``is_known`` to be text, KindError for one of another kind, now or at its place."""
+        self._is_known = is_known
         self._form, self._longest, self._convention = form, longest, convention
         self._split: Callable[[str], Sequence[Word]] = partial(
             given_words if form == "tokens" else split_into_words, convention=convention
@@ -80,6 +85,9 @@ class Text:
         try:
             for path in paths:
                 file = open_text(path, streams=True)
+                self._open = file
+                if not is_known:
+                    refuse_other_than_text(file.name, file.head())
                 self._sizes.append(file.size)
                 # A system lets a program have some hundred files open; a pipe opens only once.
                 is_later = file.size is not None and file is not path
@@ -108,7 +116,10 @@ class Text:
             line = 0
             with open_text(path) as file:
                 self._open = file
-                for stretch in stretches(self._counted(file), self._form, self._convention):
+                pieces = self._counted(file)
+                if not self._is_known:
+                    pieces = checked(file, pieces)
+                for stretch in stretches(pieces, self._form, self._convention):
                     line = stretch.line
                     sentence = self._sentence(file.name, stretch)
                     yield sentence._replace(position=self._read + file.position(self._bytes))

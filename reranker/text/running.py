@@ -8,12 +8,14 @@ state (Daniluk 2016, section 4.1); either all of a file's text is in articles or
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
 from reranker.files.text import MAX_LINE, open_text
 from reranker.nbest.words import encoding_fault, split_words
+from reranker.text.kinds import refuse_other_than_text
 
 Line = tuple[str, ...]
 """The tokens of a line, without ``<eos>``."""
@@ -21,6 +23,9 @@ Line = tuple[str, ...]
 # As tokens, which are spelled like brackets, so that no word is one of them.
 OPENING, CLOSING = "(<article>", ")<article>"
 MARKS = {"<article>": OPENING, "</article>": CLOSING}
+
+
+_MARKS = re.compile(r"</?(?:article|s|unk|eos|pad)>")  # those of language models' corpora, too
 
 
 def read_running_text(paths: Iterable[str | os.PathLike[str]]) -> list[Line]:
@@ -88,6 +93,7 @@ def _read(path: str | os.PathLike[str]) -> Iterator[Line]:
     opened = outside = 0  # lines: where the article began; the first text that is in none
     has_articles = False
     with open_text(path) as file:
+        refuse_other_than_text(file.name, _MARKS.sub("", file.head()))
         number = 0
         for number, text in enumerate(file, 1):
             if fault := line_fault(text):

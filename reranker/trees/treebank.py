@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reranker.errors import InputError, TreeError
+from reranker.files.kinds import refuse_other_than_trees
 from reranker.files.patterns import expanded
-from reranker.files.text import read_lines
+from reranker.files.text import TextFile, open_text, read_lines
 from reranker.trees import psd
 from reranker.trees.splitting import is_remark, open_brackets, split_trees
 from reranker.trees.tree import WHITE_SPACE, Tree
@@ -156,6 +157,18 @@ class TreeReader:
                         yield TreePiece(line, end, plain)
 
 
+def tree_lines(file: str | TextFile) -> Iterator[str]:
+    """Yield the lines of a file of trees. Raises KindError for a file of another kind, InputError
+    for one that cannot be read to its end."""
+    opened = open_text(file)
+    try:
+        refuse_other_than_trees(opened.name, opened.head())
+    except BaseException:
+        opened.close()
+        raise
+    yield from read_lines(opened)
+
+
 def read_texts(names: Iterable[Name], remarks: Remarks | None = None) -> Iterator[TreeText]:
     """Every tree of the files, in order, including broken ones; blank lines are ignored.
 
@@ -163,7 +176,7 @@ def read_texts(names: Iterable[Name], remarks: Remarks | None = None) -> Iterato
     """
     remarks = remarks or Remarks()
     for file in treebank_files(names):
-        for piece in TreeReader(file, read_lines(file), remarks):
+        for piece in TreeReader(file, tree_lines(file), remarks):
             if piece.text:
                 yield TreeText(file, piece.line, piece.text, piece.problem)
 
@@ -187,7 +200,7 @@ def read_treebank(names: Iterable[Name]) -> Iterator[Tree]:
 def read_sentences(names: Iterable[Name]) -> list[TreeText]:
     """Every sentence of the files, in order, to be compared with the sentences of other files.
     See ``sentences``; raises InputError as ``read_texts`` does."""
-    return sentences((file, list(read_lines(file))) for file in treebank_files(names))
+    return sentences((file, list(tree_lines(file))) for file in treebank_files(names))
 
 
 def sentences(files: Iterable[tuple[str, list[str]]]) -> list[TreeText]:

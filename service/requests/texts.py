@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from reranker.errors import KindError
 from reranker.languages import language_name
 from reranker.process.cancellation import Cancellation
 from reranker.service.errors import RequestError, check_limit
@@ -40,10 +41,13 @@ def read_sentences(
     read = given_sentences(
         given, convention=settings.convention, longest=settings.longest, has_bytes=True
     )
-    for sentence in cancellation.checked(read):
-        sentences.append(sentence)
-        many = f"more than {settings.max_sentences} sentences"
-        check_limit(settings, "max_sentences", len(sentences), many, field)
+    try:
+        for sentence in cancellation.checked(read):
+            sentences.append(sentence)
+            many = f"more than {settings.max_sentences} sentences"
+            check_limit(settings, "max_sentences", len(sentences), many, field)
+    except KindError as error:
+        raise RequestError(422, "unreadable", str(error), field) from error
     if not any(sentence.sentence.words for sentence in sentences):
         raise RequestError(422, "unreadable", "there are no words in the text", field)
     return sentences

@@ -17,12 +17,13 @@ from reranker.files.text import TextInMemory
 from reranker.nbest import FORMATS, ReadOptions, read_nbest
 from reranker.nbest.dialects.dialect import Dialect, Head
 from reranker.nbest.dialects.registry import DIALECTS
-from reranker.nbest.guess import guess, not_text
+from reranker.nbest.guess import guess
 from reranker.nbest.notation import Notation, may_be_tree, read_skeleton
 from reranker.nbest.tokens_file import read_sentences
 from reranker.nbest.words import check_words, escaped
 from reranker.outputs.conllu import from_conllu
 from reranker.text.conventions import Convention
+from reranker.text.kinds import other_than_text
 from reranker.text.reading import Text
 from reranker.text.splitting import Form
 from reranker.trees.linearize import linearize_text
@@ -108,7 +109,7 @@ def _recognised(dialect: Dialect, text: str) -> None:
 
 
 def _text(form: Form, convention: Convention, text: str) -> None:
-    for sentence in Text([_file(text)], form, convention):
+    for sentence in Text([_file(text)], form, convention, is_known=True):
         assert sentence.origin
 
 
@@ -127,7 +128,7 @@ def _alike(text: str) -> None:
 COLLINS = Parameters.collins()
 INDONESIAN = Vocabulary.build([["beli", "jual"]], is_english=False)
 READERS: dict[str, Reader] = {
-    "what a file looks like": lambda text: (guess(_lines(text)), not_text("text", text)),
+    "what a file looks like": lambda text: (guess(_lines(text)), other_than_text(text)),
     **{f"recognise {name}": partial(_recognised, dialect) for name, dialect in DIALECTS.items()},
     **{f"read {name}": _lists(name) for name in ("auto", *FORMATS)},
     **{f"repair {name}": _lists(name, repair=True) for name in ("trees", "rnng", "berkeley")},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reranker.files.kinds import kind_of
 from reranker.nbest.dialects.berkeley import BERKELEY
 from reranker.nbest.dialects.corenlp import CORENLP
 from reranker.nbest.dialects.counted import BLLIP, CHOE_CHARNIAK
@@ -33,11 +34,24 @@ DIALECTS = {
         TREES,
     )
 }
+KNOWN_BY_A_LINE = (JSONL, FAIRSEQ, CORENLP)
+"""The dialects that a single line gives away, whatever else a file looks like."""
 FORMATS = {name: dialect.description for name, dialect in DIALECTS.items()}
 """A line about each dialect."""
 
 
 def recognise(lines: Sequence[str]) -> Dialect | None:
-    """The first dialect that a file with these first lines can have."""
+    """The first dialect that a file with these first lines can have; None if it is of another
+    kind, which may have numbers and brackets, too."""
+    if dialect := recognise_by_a_line(lines):
+        return dialect
+    if kind_of("".join(lines)):
+        return None
     head = Head(lines)
     return next((dialect for dialect in DIALECTS.values() if dialect.recognise(head)), None)
+
+
+def recognise_by_a_line(lines: Sequence[str]) -> Dialect | None:
+    """The dialect that a single line of these gives away, if any."""
+    head = Head(lines)
+    return next((dialect for dialect in KNOWN_BY_A_LINE if dialect.recognise(head)), None)

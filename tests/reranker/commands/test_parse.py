@@ -276,7 +276,7 @@ PENN = "( (S \n    (NP-SBJ (PRP It))\n    (VP (VBZ runs))\n    (. .) ))\n" * 20
         (b"0 ||| -3.1 ||| (S (NP It ) (VP runs ) . )\n", "looks like trees"),
         (
             (ROOT / "ckpt" / "rnn-forward.pt").read_bytes(),
-            "a PyTorch checkpoint); language models are named by --models",
+            "a PyTorch checkpoint): language models are named by --models",
         ),
         (b"%PDF-1.7\n", "a PDF document"),
         ("It runs.".encode("utf-16"), "UTF-16: convert it to UTF-8 first"),

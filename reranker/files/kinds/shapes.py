@@ -1,0 +1,182 @@
+"""Recognisers of kinds of files that a few regular expressions do not tell."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from itertools import pairwise
+
+from reranker.files.kinds.start import LONGEST_LINE, Recognise, Start, begins, rows
+
+
+def is_json(start: Start) -> bool:
+    """Return whether a file is JSON, one value or one a line, whole or cut off."""
+    text = start.text.strip()
+    if start.is_first and text[:1] in ("{", "["):
+        if _JSON_START.match(text):
+            return True
+        try:
+            value = json.loads(text)
+            return isinstance(value, dict) or len(value) > 1  # [1] is a footnote
+        except (ValueError, RecursionError):
+            pass
+    return _has_json_rows(start)
+
+
+_STRING = r'"(?:[^"\\\n]|\\.)*+"'
+_JSON_START = re.compile(rf"(?:\[\s*+)*+(?:\{{\s*{_STRING}\s*:|\[\s*{_STRING}\s*,\s*{_STRING})")
+_has_json_rows = rows(
+    rf'[\]}}]+[\]}},]*$|[\[{{]+$|\{{\s*"|\[\s*[\[{{"]|{_STRING}\s*(?::|,?$)|-?[0-9.]+,?$',
+    mark=rf'[\[{{\s]*{_STRING}\s*:\s*(?:["\[{{0-9-]|true|false|null)',
+    share=0.9,
+)
+
+
+def is_markup(start: Start) -> bool:
+    """Return whether a file is XML, SGML or HTML rather than text with tags here and there."""
+    text = _NO_MARKUP.sub("", start.text).strip()
+    if start.is_first and _DECLARED.match(text):
+        return True
+    closed = {match[1] for match in _CLOSING.finditer(text)}
+    first = _TAG.match(text) if start.is_first else None
+    if first and first[1].lower() not in _IN_MARKDOWN and (first[2] or first[1] in closed):
+        return first[1] in closed or "=" in first[0]
+    tags = [match for match in _TAG.finditer(text) if match[1] in closed or match[0].endswith("/>")]
+    if first and text.endswith(f"</{first[1]}>") and 8 * len(tags) >= len(text.split()):
+        return True
+    return bool(closed) and 12 * len(tags) >= len(text.split()) and _has_markup_rows(start)
+
+
+# Comments, which Markdown has, too, and what language models' corpora have around sentences.
+_NO_MARKUP = re.compile(r"\A(?:\s*+<!--.*?-->)+|</?s>", re.DOTALL)
+_DECLARED = re.compile(r"<\?xml\b|<!DOCTYPE\b|<html\b", re.IGNORECASE)
+_TAG = re.compile(r"<([A-Za-z][\w:.-]*+)(\s[^<>]*)?>")
+_CLOSING = re.compile(r"</([A-Za-z][\w:.-]*+)\s*>")
+_has_markup_rows = rows(r"</?[A-Za-z][\w:.-]*+(?:\s[^<>]*)?>|<[!?]", share=0.6)
+_IN_MARKDOWN = frozenset(
+    ("a", "b", "br", "center", "details", "div", "em", "font", "h1", "h2", "h3", "hr", "i", "img",
+     "kbd", "p", "picture", "pre", "span", "strong", "sub", "sup", "table", "u")
+)  # fmt: skip
+
+
+def is_table(delimiter: str) -> Recognise:
+    """Return a recogniser of tables with this between their columns."""
+
+    def recognise(start: Start) -> bool:
+        lines = start.unremarked
+        if start.has_trees or delimiter not in start.text or len(lines) < 2:
+            return False
+        if delimiter == "\t":
+            widths = [line.count("\t") for line in lines]
+            (width, many), *_ = Counter(widths).most_common(1)
+            return width > 0 and len(lines) > 2 and many >= 0.9 * len(lines)
+        return _is_separated(start.text, delimiter)
+
+    return recognise
+
+
+_LOOSE = {",": re.compile(r",[ \n]"), ";": re.compile(r";[ \n]"), "|": re.compile(r" \||\| ")}
+_QUOTED = re.compile(r'"[^"]*"')
+
+
+def _is_separated(text: str, delimiter: str) -> bool:
+    """Return whether nearly all rows have as many columns, at least three, or two after a heading
+    without spaces; in prose, a space follows a comma."""
+    bare = _QUOTED.sub("", text)
+    if 4 * len(_LOOSE[delimiter].findall(bare)) > bare.count(delimiter):
+        return False
+    try:
+        cells = [row for row in csv.reader(text.splitlines(keepends=True), delimiter=delimiter)]
+    except csv.Error:
+        return False
+    widths = [len(row) for row in cells if row and row[0][:1] != "#"]
+    if len(widths) < 2:
+        return False
+    (width, many), *_ = Counter(widths).most_common(1)
+    least = 2 if len(widths) > 4 and not any(" " in cell for cell in cells[0]) else 3
+    return width >= least and many >= 0.9 * len(widths)
+
+
+def is_tagged(start: Start) -> bool:
+    """Return whether nearly all words carry their tags: ``The/DT``, ``The_DT``, ``the/at``."""
+    words = [word for word in start.text[:LONGEST_LINE].split() if word not in _NO_WORDS]
+    if start.has_trees or len(words) < 3:
+        return False
+    upper = sum(map(bool, map(_TAGGED.match, words)))
+    if upper >= 0.9 * len(words):
+        return True
+    lower = [match[1] for match in map(_BROWN.match, words) if match]
+    return len(words) > 7 and len(lower) >= 0.9 * len(words) and not {"nn", "at"}.isdisjoint(lower)
+
+
+_NO_WORDS = frozenset(("[", "]", "<s>", "</s>")) | {n * "=" for n in range(10, 60)}
+_TAGGED = re.compile(r"[^\s/_][^\s/]*(?:/|_)(?:[A-Z]+\$?(?:[|-][A-Z$]+)*|[.,:`'\"()#$-]+)$")
+_BROWN = re.compile(r"[^\s/]+/([a-z]{2,4}[$*+a-z-]*|[.,:`'()*-]+)$")
+
+
+def are_vertical(start: Start) -> bool:
+    """Return whether lines are a word and its tag, with a space between them."""
+    if start.has_trees or "\t" in start.text:
+        return False
+    pairs = [line.split() for line in start.unremarked]
+    return (
+        len(pairs) > 3
+        and sum(len(pair) in (2, 3) and pair[1] in _TAGS for pair in pairs) >= 0.9 * len(pairs)
+        and sum(pair[0].isupper() for pair in pairs) < 0.5 * len(pairs)
+    )
+
+
+_TAGS = frozenset(
+    ("CC", "CD", "DT", "EX", "FW", "IN", "JJ", "JJR", "JJS", "LS", "MD", "NN", "NNS", "NNP", "NNPS",
+     "PDT", "POS", "PRP", "PRP$", "RB", "RBR", "RBS", "RP", "SYM", "TO", "UH", "VB", "VBD", "VBG",
+     "VBN", "VBP", "VBZ", "WDT", "WP", "WP$", "WRB", "HYPH", "NFP", "ADD", "AFX", "-LRB-", "-RRB-",
+     ".", ",", ":", "``", "''", "#", "$", "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ",
+     "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "VERB", "X")
+)  # fmt: skip
+
+
+def is_yaml(start: Start) -> bool:
+    """Return whether a file is YAML: names with values, and a block below a name."""
+    lines = [line for line in start.text.splitlines() if line.strip()]
+    if not start.is_first or len(lines) < 3:
+        return False
+    named = sum(map(bool, map(_YAML_LINE.match, lines)))
+    is_nested = any(
+        first.rstrip().endswith(":") and _YAML_BELOW.match(second)
+        for first, second in pairwise(lines)
+    )
+    is_begun = lines[0].startswith(("%YAML", "---"))
+    return named >= 0.8 * len(lines) and (is_nested or is_begun)
+
+
+_YAML_LINE = re.compile(r"\s*(?:- +)*[a-z_][\w.-]*:(?: |$)|\s*- \S+$|%YAML|---|\s*#")
+_YAML_BELOW = re.compile(r"(?:\s+|- )(?:- +)*[a-z_][\w.-]*:(?: |$)|\s*- \S+$")
+
+
+def is_ini(start: Start) -> bool:
+    """Return whether a file is TOML or like it: sections of names with values."""
+    lines = start.unremarked
+    sections = sum(map(bool, map(_SECTION.match, lines)))
+    values = sum(map(bool, map(_VALUE.match, lines)))
+    is_whole = sections + values >= 0.9 * len(lines)
+    return start.is_first and 0 < sections <= values and is_whole
+
+
+_SECTION = re.compile(r"\[\[?[A-Za-z][\w .\":/-]*\]\]?$")
+_VALUE = re.compile(r"[\w.-]+ *= *\S|[\"'].*[\"'],?$|\]$")
+
+_BEGINS_CODE = begins(r"#!\s*/")
+_has_code_rows = rows(
+    r"(?:def|class|if|elif|else|for|while|with|try|except|return|raise|import|from|yield|@)\b"
+    r"|[\w.]+ [-+*/|]?= |//|/?\*|#|.*[;{}()\[\],]$",
+    mark=r"#include [<\"]|import \w[\w.]*(?: as \w+)?;?$|from [\w.]+ import \w|def \w+\(.*:$"
+    r"|(?:package|using|use) [\w.:]+;|(?:public|private|static) .*[{;]$|function \w*\(.*\{$",
+    share=0.8,
+)
+
+
+def is_code(start: Start) -> bool:
+    """Return whether a file is a program."""
+    return _BEGINS_CODE(start) or _has_code_rows(start)

@@ -1,0 +1,108 @@
+"""The beginning of a file, prepared for the recognisers of kinds; recognisers of lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+
+Recognise = Callable[["Start"], bool]
+
+LONGEST_LINE = 2_000
+_TAIL = 8  # lines
+_REMARK = re.compile(r"#|%%|;;|//")
+_NESTED = re.compile(r"\([^\s()]*\s*\(\s*[^\s()]+[\s(]")
+_TREE_LINE = re.compile(r"^[^\S\n]*+(?:[A-Z]-[0-9]++\s|[^A-Za-z(\n]*+)\(", re.MULTILINE)
+_NO_BRACKETS = re.compile(r"[^\s()]+")
+
+
+def _are_trees(text: str) -> bool:
+    return (
+        4 * text.count("(") >= len(_NO_BRACKETS.findall(text))
+        and 4 * len(_TREE_LINE.findall(text)) > text.count("\n")
+        and _NESTED.search(text) is not None
+    )
+
+
+class Start:
+    """The beginning of a file, or a later part of it."""
+
+    def __init__(self, text: str, is_first: bool = True) -> None:
+        self.is_first = is_first
+        self.text = _without_fenced(text) if "```" in text or "~~~" in text else text
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines that are not blank, without surrounding space, cut if they are long."""
+        lines = (line[:LONGEST_LINE].strip() for line in self.text.splitlines())
+        return [line for line in lines if line]
+
+    @cached_property
+    def unremarked(self) -> list[str]:
+        """The lines without remarks."""
+        return [line for line in self.lines if not _REMARK.match(line)]
+
+    @cached_property
+    def has_trees(self) -> bool:
+        """Whether lines begin with brackets, and there are nested ones with labels, one to four
+        words: not even prose with many remarks has all three. If a licence comes first, in the
+        latter half of the lines."""
+        half = len(self.lines) // 2 if len(self.lines) > _TAIL else 0
+        return "(" in self.text and any(map(_are_trees, {self.text, "\n".join(self.lines[half:])}))
+
+    def parts(self, share: float) -> Iterator[tuple[Sequence[str], float]]:
+        """Yield all lines and, since a licence or a remark may come first, the last ones; with the
+        share of them that must look like a kind of file if all or so many as ``share`` of the whole
+        do."""
+        yield self.lines, share
+        if self.is_first and share <= 0.5 and len(self.lines) > _TAIL:
+            yield self.lines[len(self.lines) // 2 :], max(share, 0.8)
+            yield self.lines[-_TAIL:], 1.0
+
+
+def _without_fenced(text: str) -> str:
+    """Return a text without Markdown's blocks of code, which show other kinds of files."""
+    kept: list[str] = []
+    fence = ""
+    for line in text.splitlines(keepends=True):
+        mark = line.lstrip(" ")[:3]
+        if fence:
+            fence = "" if mark == fence else fence
+        elif mark in ("```", "~~~"):
+            fence = mark
+        else:
+            kept.append(line)
+    return "".join(kept)
+
+
+def begins(pattern: str) -> Recognise:
+    """Return a recogniser of files that begin so, after white space."""
+    compiled = re.compile(pattern)
+    return lambda start: start.is_first and bool(compiled.match(start.text.lstrip()[:LONGEST_LINE]))
+
+
+def rows(row: str, *, mark: str = "", share: float = 0.5) -> Recognise:
+    """Return a recogniser of files of which this share of lines match ``row``, if a line somewhere
+    matches ``mark``."""
+    compiled, marking = re.compile(row), re.compile(mark)
+
+    def recognise(start: Start) -> bool:
+        if mark and not any(map(marking.match, start.lines)):
+            return False
+        return any(
+            lines and sum(map(bool, map(compiled.match, lines))) >= least * len(lines)
+            for lines, least in start.parts(share)
+        )
+
+    return recognise
+
+
+def either(*recognisers: Recognise) -> Recognise:
+    """Return a recogniser of what one of these recognises."""
+    return lambda start: any(recognise(start) for recognise in recognisers)
+
+
+def within(kind: Recognise, pattern: str) -> Recognise:
+    """Return a recogniser of files of a wider kind in which the pattern occurs."""
+    compiled = re.compile(pattern)
+    return lambda start: compiled.search(start.text) is not None and kind(start)
