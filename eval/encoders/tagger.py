@@ -38,7 +38,7 @@ from reranker.trees.treebank import read_treebank, treebank_files
 
 _WORDS, _SPANS = 1_000, 40_000  # read at once
 _BATCH = 4_000  # words
-EPOCHS, _RATE = 2, 1e-3
+EPOCHS, _RATE = 6, 1e-3
 _NEVER = -100.0  # nats
 
 
