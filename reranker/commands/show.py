@@ -232,14 +232,9 @@ def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) ->
         numbered = (f"{name}-{number}" for number in itertools.count(2))
         name = next(each for each in itertools.chain([name], numbered) if each not in names)
         names.add(name)
-        picture = output_path(path if is_file else path / f"{name}.svg", inputs)
-        assert picture is not None
-        if not is_file and picture.exists() and not is_drawing(picture):
-            raise InputError(
-                f"{path / picture.name}: not a drawing of `rerank show`, so it is not replaced: "
-                "rename it, or name another folder"
-            )
-        with open_whole(picture) as out:
+        picture = path if is_file else path / f"{name}.svg"
+        resolved = output_path(picture, inputs)
+        with open_whole(resolved) if is_file else open_whole(picture, is_drawing) as out:
             out.write(svg(change.titled()))
     drawn = counted(len(names), "sentence")
     message(f"rerank: drawings of {drawn} written to {path}")

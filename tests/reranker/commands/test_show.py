@@ -192,6 +192,11 @@ def test_only_drawings_are_replaced(ranked: str, tmp_path: Path, capsys: Capture
     assert main(["show", ranked, "--svg", str(folder)]) == 2
     assert f"{folder / 'c.svg'}: not a" in capsys.readouterr().err
     assert (folder / "c.svg").read_text() == mine
+    (folder / "c.svg").rename(tmp_path / "mine.svg")
+    (tmp_path / "elsewhere.svg").write_text(before)
+    (folder / "c.svg").symlink_to(tmp_path / "elsewhere.svg")
+    assert main(["show", ranked, "--svg", str(folder)]) == 2  # nor through a link
+    assert (tmp_path / "elsewhere.svg").read_text() == before
 
 
 def test_svg_of_a_single_tree(tmp_path: Path, capsys: Capture) -> None:

@@ -22,7 +22,8 @@ ROOT = Path(__file__).resolve().parents[3]
 TITLE = "\x1b]0;X\x07"
 EVIL = f"x{TITLE}\x9b31m\u202e\x7f"
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-TREE = f"(S1 (S (NP{EVIL} (PRP It{EVIL})) (VP (VBZ runs))))"
+# More text than controls: a file of which these are a twentieth is refused as binary data.
+TREE = f"(S1 (S (NP{EVIL} (PRP It{EVIL})) (VP (VBZ {'runs' * 50}))))"
 BROKEN = "(S1 (S (NP (PRP It))"
 
 
@@ -39,7 +40,7 @@ def commands(folder: Path) -> list[list[str]]:
         f"2\t{EVIL}\n-1\n{TREE}\n-2\n{BROKEN}\n\n",
     )
     other = write(folder / f"other{EVIL}.mrg", "(S1 (NP (NN tea)))\n(S1 (NP (NN tea)))\n")
-    text = write(folder / f"text{EVIL}", f"It{EVIL} runs.")
+    text = write(folder / f"text{EVIL}", f"It{EVIL} runs.{' It runs.' * 20}")
     missing = str(folder / f"no{EVIL}")
     return [
         ["convert", lists, "--to", "berkeley"],

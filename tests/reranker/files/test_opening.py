@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +32,7 @@ def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str
             "pipe": "it is a named pipe",
             "/dev/zero": "it is a device",
             "socket": "it is a socket",
-            "hole": "it has 1,099,511,627,776 bytes",
+            "hole": "it has 1,099,511,627,776 bytes|a hole|binary data",
         }
 
 
@@ -84,7 +85,7 @@ def test_commands_refuse_at_once_what_they_read_whole(
             assert main([*command, name]) == 2, (command, name)
             error = capsys.readouterr().err
             assert f"{name}: " in error
-            assert reason in error or (name == "hole" and "a hole" in error), (command, error)
+            assert re.search(reason, error), (command, error)
 
 
 def test_a_hole_in_a_text_ends_it(tmp_path: Path) -> None:
