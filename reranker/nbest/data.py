@@ -46,8 +46,8 @@ class Sentence(NamedTuple):
     def flat_tree(self, root: str = "TOP") -> str:
         """The tree of a parser that fails: every word under one constituent."""
         tags = self.tags or (UNKNOWN_TAG,) * len(self.words)
-        nodes = (f"({tag} {word})" for tag, word in zip(tags, self.words, strict=True))
-        return f"({root} (S {' '.join(nodes)}))" if self.words else f"({root} )"
+        nodes = (Tree(tag, (word,)) for tag, word in zip(tags, self.words, strict=True))
+        return Tree(root, (Tree("S", tuple(nodes)),)).to_string() if self.words else f"({root} )"
 
 
 def _symbols(symbols: Sequence[str], name: str) -> tuple[str, ...]:

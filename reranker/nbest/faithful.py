@@ -171,10 +171,12 @@ def accept(
     """
     sentence = sentence or raw.sentence
     source = source.in_room(sentence)
-    sources = {notation: source._replace(notation=notation) for notation in Notation}
+    sources: dict[Notation, Source] = {}
 
     def read(place: int, notation: Notation) -> _Parsed | Rejected:
         index, entry = first_index + place, raw.candidates[place]
+        if notation not in sources:
+            sources[notation] = source._replace(notation=notation)
         try:
             return _parse(index, entry, sources[notation], sentence)
         except TreeError as error:
@@ -197,9 +199,12 @@ def accept(
     if words is None and source.notation:
         raise InputError(f"{source.name}:{trees[0].raw.line}: {_HIDDEN}")
     results = list(map(finish, parsed))
-    shown = _most_shown(own, results)
+    are_open = [
+        _is_open(notation, each, source) for notation, each in zip(own, parsed, strict=True)
+    ]
+    shown = _most_shown(own, results) if any(are_open) else None
     for place, notation in enumerate(own):
-        if _is_open(notation, parsed[place], source) and shown not in (None, notation):
+        if are_open[place] and shown not in (None, notation):
             results[place] = finish(read(place, shown))
     candidates = tuple(result for result in results if isinstance(result, Candidate))
     rejected = tuple(result for result in results if isinstance(result, Rejected))
@@ -221,9 +226,10 @@ def _most_shown(
 def _is_open(notation: Notation | None, read: _Parsed | Rejected, source: Source) -> bool:
     """Return whether other candidates show in which notation this one is to be read: it shows none,
     or is broken and lacks only labels at closing brackets to be linearised."""
+    if notation is None:
+        return True
     is_broken = isinstance(read, Rejected) or not read.is_whole
-    can_be_linearized = notation is Notation.BARE and source.notation is None and is_broken
-    return notation is None or can_be_linearized
+    return is_broken and notation is Notation.BARE and source.notation is None
 
 
 def _rejected(index: int, raw: RawCandidate, error: TreeError, source: Source) -> Rejected:

@@ -22,6 +22,7 @@ from reranker.trees.tree import (
     MAX_WORDS,
     ROOT_LABELS,
     TRACE,
+    Tree,
     bracket_tokens,
     lost_word,
 )
@@ -142,7 +143,7 @@ class Skeleton:
             elif notation is Notation.BARE:
                 text.append(token)
             else:
-                text.append(f"({next(tags) or PLACEHOLDER} {token})")
+                text.append(Tree(next(tags) or PLACEHOLDER, (token,)).to_string())
         return " ".join(text)
 
     def _close_innermost(self) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 
 from reranker.nbest.data import Candidate
 from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION, with_root
 from reranker.trees.linearize import is_word
+
+# Behind a backslash it keeps the bracket out of the word.
+_SPACE = re.compile(r"(?<!\\) (?=\))")
 
 
 def bracketed(candidate: Candidate) -> str:
@@ -17,7 +21,7 @@ def bracketed(candidate: Candidate) -> str:
 def bare(candidate: Candidate) -> str:
     """The tree without part-of-speech nodes, as RNNG prints it."""
     text = " ".join(")" if token[0] == ")" else token for token in with_root(candidate.tokens))
-    return text.replace(" )", ")")
+    return _SPACE.sub("", text)
 
 
 def linearized(candidate: Candidate) -> str:

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reranker.files.text import TextInMemory
-from reranker.nbest import FORMATS, NBest, ReadOptions, from_candidates, read_nbest
+from reranker.nbest import FORMATS, NBest, ReadOptions, Sentence, from_candidates, read_nbest
+from reranker.nbest.dialects.candidate_text import bare
 from reranker.nbest.notation import Notation
 from reranker.trees.splitting import open_brackets
+from reranker.trees.tree import Tree
 from tests.reranker.nbest.any_candidates import Given, Good, given_lists
 
 BRACKETS, BARE, LINEARIZED = Notation.BRACKETS, Notation.BARE, Notation.LINEARIZED
@@ -140,3 +142,17 @@ def test_a_backslash_in_a_broken_tree() -> None:
     (nbest,) = read("jsonl", WRITERS["jsonl"][0](0, ["(S (NN a\\(b\\)) (VB go)"]), [], True)
     (candidate,) = nbest.candidates
     assert candidate.tree.to_string() == "(S (NN a\\(b\\)) (VB go))"
+
+
+def test_a_word_that_ends_in_a_backslash_is_written_apart_from_brackets() -> None:
+    words = ("f\\(x\\)", "\\")
+    (candidate,) = from_candidates(["(S (NP f\\(x\\)) (VP \\ ))"]).candidates
+    (again,) = from_candidates([bare(candidate)]).candidates
+    assert candidate.tokens == again.tokens == (
+        "(S", "(NP", words[0], ")NP", "(VP", words[1], ")VP", ")S",
+    )  # fmt: skip
+    assert Tree.from_string(Sentence(words).flat_tree()).leaves() == list(words)
+    (repaired,) = read("jsonl", '{"candidates": ["(S (NN f\\\\(x\\\\)) (SYM \\\\ )"]}', [], True)[
+        0
+    ].candidates
+    assert repaired.is_repaired and repaired.tree.leaves() == list(words)
