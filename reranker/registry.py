@@ -155,7 +155,6 @@ def package_of(group: Group, name: str) -> str:
     return point.dist.name if point.dist else point.value
 
 
-@cache
 def _others(group: Group) -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=f"reranker.{group}")}
 

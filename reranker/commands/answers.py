@@ -30,6 +30,14 @@ if TYPE_CHECKING:
     from reranker.pipeline import Reranker
 
 
+class _Outputs(list[str]):
+    """Our outputs, for ``--help``; those of other packages can be chosen, too."""
+
+    def __contains__(self, name: object) -> bool:
+        is_ours = super().__contains__(name)
+        return is_ours or (name not in OUTPUTS and is_output(str(name)))
+
+
 _OUTPUTS = [name for name in OUTPUTS if name != "svg"]  # `rerank show --svg`
 
 
@@ -65,8 +73,7 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
         "best tree alone, pretty: over several lines, conllu: CoNLL-U, json: words and "
         "constituents with their places in the text (docs/output.md; default: best)"
     )
-    named = f"{{{','.join(_OUTPUTS)}}}"
-    add("--output", type=_output, default="best", metavar=named, help=text)
+    add("--output", choices=_Outputs(_OUTPUTS), default="best", help=text)
     text = "with --output ranked: add every token's log-probability"
     add("--token-scores", action="store_true", help=text)
     text = (
@@ -96,13 +103,6 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
         "nat apart (default: exact)"
     )
     add("--precision", choices=("exact", "fast"), default="exact", help=text)
-
-
-def _output(name: str) -> str:
-    if name in _OUTPUTS or (name not in OUTPUTS and is_output(name)):
-        return name
-    known = ", ".join(map(repr, _OUTPUTS))
-    raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {known})")
 
 
 def check(arguments: argparse.Namespace) -> None:

@@ -12,6 +12,8 @@ from reranker.files.kinds import kind_of
 from reranker.files.text import open_text, read_lines
 from reranker.trees.treebank import TreeText, sentences, tree_lines, treebank_files
 
+_HEAD_LINES = 200
+
 
 def is_ranked(line: str) -> bool:
     """Whether a file that starts with this line is output of ``rerank --output ranked``."""
@@ -21,13 +23,12 @@ def is_ranked(line: str) -> bool:
 def ranked_lines(name: str, other: str) -> Iterator[str]:
     """The lines of the file ``name``. Raises InputError if the first is not ranked output; if the
     file ``other`` is, the message asks whether the two are swapped."""
-    file = open_text(name)
-    kind = kind_of(file.head())
-    lines = read_lines(file)
+    lines = read_lines(name)
     first = next(lines, "")
     if first and not is_ranked(first):
         is_swapped = is_ranked(next(read_lines(other), ""))
         hint = " (are the two files swapped?)" if is_swapped else ""
+        kind = kind_of("".join([first, *itertools.islice(lines, _HEAD_LINES)]))
         if kind and not is_swapped:
             hint = f": looks like {kind.name}"
         raise KindError(f"{name}: not the output of `rerank --output ranked`{hint}")

@@ -129,6 +129,8 @@ def test_files_of_other_kinds_are_refused_by_name(reader: str, capsys: Capture) 
     # A text in JSON and Python's strings have no bytes.
     has_bytes = not reader.startswith(("Python", "/parse in"))
     examples = [each for each in OTHER + LATE if has_bytes or each in WRITTEN + LATE]
+    if reader in ("/parse", "/surprisal"):  # a byte order mark says how to decode a body
+        examples = [each for each in examples if each.name != "utf16.txt"]
     said = {each.name: refusal(read, each, capsys) for each in examples}
     wrong = {
         each.name: said[each.name]

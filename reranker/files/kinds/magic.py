@@ -65,6 +65,7 @@ _IN_ZIPS = {
     b".npy": _data("a NumPy archive"),
 }
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_FEWEST = 32  # control characters: text may have some
 _LEAST = 100  # bytes that are not UTF-8, so that one name of a short text does not count
 _FIRST = 4096  # bytes
 
@@ -91,7 +92,8 @@ def binary_kind(start: bytes) -> Kind | None:
         return Kind("a tar archive", _UNPACK)
     if _is_utf_16(start[::2], start[1::2]) or _is_utf_16(start[1::2], start[::2]):
         return Kind("UTF-16", _CONVERT)
-    if 20 * len(_CONTROL.findall(start)) > len(start):
+    controls = len(_CONTROL.findall(start))
+    if controls >= _FEWEST and 20 * controls > len(start):
         return Kind("binary data", "")
     text = start.decode("utf-8", "surrogateescape")
     faults = sum("\udc80" <= each <= "\udcff" for each in text)

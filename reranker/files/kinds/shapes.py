@@ -66,7 +66,8 @@ def is_table(delimiter: str) -> Recognise:
 
     def recognise(start: Start) -> bool:
         lines = start.unremarked
-        if start.has_trees or delimiter not in start.text or len(lines) < 2:
+        has_trees = start.has_trees or f"{delimiter}(" in start.text
+        if has_trees or delimiter not in start.text or len(lines) < 2:
             return False
         if delimiter == "\t":
             widths = [line.count("\t") for line in lines]

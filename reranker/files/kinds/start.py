@@ -13,6 +13,11 @@ _TAIL = 8  # lines
 _REMARK = re.compile(r"#|%%|;;|//")
 _NESTED = re.compile(r"\([^\s()]*\s*\(\s*[^\s()]+[\s(]")
 _TREE_LINE = re.compile(r"^[^\S\n]*+(?:[A-Z]-[0-9]++\s|[^A-Za-z(\n]*+)\(", re.MULTILINE)
+# A word alone with its label, or a label of Penn's: capital letters in brackets have neither.
+_LABELLED = re.compile(
+    r"\([^\s()]+\s+[^\s()]+\s*\)|"
+    r"\([^\s()]*\s*\((?:ADJP|ADVP|FRAG|INTJ|NML|NP|PP|QP|S|SBAR|SBARQ|SINV|SQ|UCP|VP|WHNP|X)\b"
+)
 _NO_BRACKETS = re.compile(r"[^\s()]+")
 
 
@@ -21,6 +26,7 @@ def _are_trees(text: str) -> bool:
         4 * text.count("(") >= len(_NO_BRACKETS.findall(text))
         and 4 * len(_TREE_LINE.findall(text)) > text.count("\n")
         and _NESTED.search(text) is not None
+        and _LABELLED.search(text) is not None
     )
 
 

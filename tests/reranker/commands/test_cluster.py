@@ -128,7 +128,7 @@ def test_a_file_that_no_record_names_is_not_replaced(
     makes: dict[str, Callable[[], object]] = {
         "file": lambda: place.write_text("notes"),
         "folder": place.mkdir,
-        "link": lambda: place.symlink_to("dev.mrg"),
+        "link": lambda: place.symlink_to("elsewhere"),
         "pipe": lambda: os.mkfifo(place),
     }
     makes[kind]()
@@ -179,7 +179,7 @@ def test_an_output_is_not_one_of_the_runs_own_files(
         write_shard(tmp_path / "lists" / name, 0, 2)
     given = ["--nbest", f"{tmp_path}/lists/**/*.txt", "--out", str(tmp_path / "out")]
     assert main(["cluster", *given, "--to", "jsonl"]) == 2
-    message = "/_rerank/rejected.txt: would be written as _rerank/rejected.jsonl, among the run's"
+    message = "/_rerank/rejected.txt: would be written as '_rerank/rejected.jsonl', among the run's"
     assert message in capsys.readouterr().err
 
 

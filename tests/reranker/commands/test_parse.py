@@ -160,7 +160,6 @@ def test_lines_tokens_packed_files_and_pipes(
         "It is\x00 a\x1b[31m test. Bell\x07.",
         "Emoji \U0001f600\u200d\U0001f525 are fine. "
         "\u4e2d\u6587\u3002 \u0645\u0631\u062d\u0628\u0627.",
-        "<html><body><p class='a'>We saw &amp; it.</p></body></html>",
         "Oh",
         "((((]]]]{{{{",
         "\ufeffWe saw\u2028the man.\u00a0It is\x85here.",

@@ -25,7 +25,7 @@ def _constituent(children: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.builds(
         lambda label, inner: f"({label} {' '.join(inner)} )",
         labels,
-        st.lists(children, max_size=4),
+        st.lists(children, min_size=1, max_size=4),
     )
 
 

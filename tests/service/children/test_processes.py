@@ -35,7 +35,7 @@ def children_of(server: Server, module: str) -> list[int]:
     found = []
     for file in Path(f"/proc/{server.process.pid}/task").glob("*/children"):
         for child in map(int, file.read_text().split()):
-            if f"reranker.service.children.{module}" in Path(f"/proc/{child}/cmdline").read_text():
+            if f".{module}\0" in Path(f"/proc/{child}/cmdline").read_text():
                 found.append(child)
     return found
 
