@@ -125,7 +125,7 @@ def test_what_is_refused(
 def test_long_sentences_are_not_for_parsers_and_warnings_are_counted() -> None:
     reading = read({"sentences": ["a b c d", "a b c"]}, longest=3)
     assert [each.problem for each in reading.sentences] == ["4 words, more than 3", None]
-    warnings = read({"sentences": ["\x07"] * 50}).warnings
+    warnings = read({"sentences": ["It is \x07 all right, here and now."] * 50}).warnings
     assert len(warnings) == 21 and warnings[-1] == "30 more sentences have such characters"
 
 
