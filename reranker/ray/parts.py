@@ -94,7 +94,7 @@ def shards(
         if name in urls:
             raise InputError(f"{urls[name]} and {url} would both be written as {name}")
         if problem := _problem(name, place[-1], is_remote=not is_local(url)):
-            raise InputError(f"{url}: would be written as {name!r:.300}, {problem}")
+            raise InputError(f"{url}: would be written as {name:.300}, {problem}")
         urls[name] = url
         described = json.dumps([url, identity, settings], sort_keys=True)
         made.append(Shard(url, name, hashlib.sha256(described.encode()).hexdigest()[:16], block))

@@ -237,7 +237,7 @@ def test_an_index_page_leads_nowhere_else(pattern: str, name: str) -> None:
     with _served(_Page) as address:
         urls = [*expanded([f"{address}/lists/{pattern}"])]
     (strange,) = (url for url in urls if url == f"{address}/lists/{name}.txt")
-    message = f"{strange}: would be written as '{re.escape(name)}.mrg', which leads to another"
+    message = f"{strange}: would be written as {re.escape(name)}.mrg, which leads to another"
     with pytest.raises(InputError, match=message):
         shards(dict.fromkeys([f"{address}/lists/a.txt", strange], ""), "best", {}, 1)
 
