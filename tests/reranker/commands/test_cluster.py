@@ -179,7 +179,7 @@ def test_an_output_is_not_one_of_the_runs_own_files(
         write_shard(tmp_path / "lists" / name, 0, 2)
     given = ["--nbest", f"{tmp_path}/lists/**/*.txt", "--out", str(tmp_path / "out")]
     assert main(["cluster", *given, "--to", "jsonl"]) == 2
-    message = "/_rerank/rejected.txt: would be written as '_rerank/rejected.jsonl', among the run's"
+    message = "/_rerank/rejected.txt: would be written as _rerank/rejected.jsonl, among the run's"
     assert message in capsys.readouterr().err
 
 

@@ -98,7 +98,7 @@ def together(http: httpx.Client) -> float:
 def metric(http: httpx.Client, name: str) -> float:
     for line in http.get("/metrics").text.splitlines():
         if line.startswith(f"{name} "):
-            return float(line.split()[1])
+            return float(line.rpartition(" ")[2])
     return 0.0
 
 
