@@ -1,7 +1,6 @@
 """Features by name: this repository's in one table, other packages' through entry points.
 
-The table holds text alone, so ``rerank --help`` imports no feature, and the core runs without
-``reranker/plugins/``: an entry whose module is gone does not exist. A package adds a command, a
+The table holds text alone, so ``rerank --help`` imports no feature. A package adds a command, a
 parser or an output in its ``pyproject.toml``::
 
     [project.entry-points."reranker.commands"]
@@ -16,10 +15,8 @@ parser or an output in its ``pyproject.toml``::
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple
 
 from reranker.errors import InputError
@@ -116,9 +113,8 @@ _OURS: dict[Group, dict[str, Entry]] = {
 
 
 def ours(group: Group) -> dict[str, Entry]:
-    """Return this repository's features that are there, by name."""
-    table = _OURS.get(group, {})
-    return {name: entry for name, entry in table.items() if _is_there(entry.target)}
+    """Return this repository's features by name."""
+    return _OURS.get(group, {})
 
 
 def names(group: Group) -> list[str]:
@@ -145,7 +141,7 @@ def load(group: Group, name: str) -> Any:
     try:
         return point.load()
     except Exception as error:  # whatever another package's code raises
-        package = point.dist.name if point.dist else point.value
+        package = package_of(group, name)
         raise InputError(f"{name}, of the package {package}, cannot be loaded: {error}") from error
 
 
@@ -157,14 +153,3 @@ def package_of(group: Group, name: str) -> str:
 
 def _others(group: Group) -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=f"reranker.{group}")}
-
-
-@cache
-def _is_there(target: str) -> bool:
-    module = target.partition(":")[0]
-    if not module.startswith("reranker.plugins."):
-        return True
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # nor is its folder
-        return False

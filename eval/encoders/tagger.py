@@ -1,4 +1,4 @@
-"""Train the tagger of a span model anew, and nothing else of it.
+"""Retrain only the tagger of a span model.
 
 A tagger is one linear layer on what the model reads. Its scores of trees, which depend on the other
 weights, stay the same to the last bit. That is how a model learns other conventions of tags:
@@ -43,7 +43,7 @@ _NEVER = -100.0  # nats
 
 
 class Words(NamedTuple):
-    """What a model reads at each of N words, and their tags."""
+    """N words: the model's reading of each, and its tag."""
 
     read: Tensor  # [N, 2 H], float16
     tags: Tensor  # [N], PADDING for those that are not to be learned

@@ -1,4 +1,4 @@
-"""How many ends of sentences are found in running text, and how many of those found are right:
+"""Measure precision and recall of the ends of sentences in running text:
 
     python eval/texts/sentence_ends.py gum/dev.mrg.gz craft/dev.mrg.gz
 
@@ -22,20 +22,21 @@ from reranker.trees.tree import Tree
 from reranker.trees.treebank import read_treebank, treebank_files
 
 _JOINED = frozenset({",", ".", ":", "''", "-RRB-", "POS", "HYPH"})
-"""Tags before which there is no space."""
+"""Tags of words that no space precedes."""
 _JOINING = frozenset({"``", "-LRB-", "$", "#", "HYPH"})
-"""Tags behind which there is none."""
+"""Tags of words that no space follows."""
 _SPACED = frozenset({"--", "-", "\N{EN DASH}", "\N{EM DASH}", "...", "\N{HORIZONTAL ELLIPSIS}"})
 _CLITICS = frozenset({"n't", "'s", "'m", "'re", "'ve", "'d", "'ll", "%", "na", "ta"})
 _APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 _MARKUP = frozenset({"CODE", "SU"})
-"""Tags of what nobody wrote or said."""
+"""Tags of mark-up, which nobody wrote or said."""
 _QUOTES = {"``": '"', "''": '"', "`": "'"}
 _AROUND = 40  # characters shown
 
 
 class Ends(NamedTuple):
-    """Where sentences but the first begin in ``text``, and where they are found to begin."""
+    """A text, and the places where its sentences begin, the first left out: true ones and found
+    ones."""
 
     text: str
     right: set[int]

@@ -91,7 +91,7 @@ def begin(work: Path, settings: Mapping[str, Any], models: Iterable[str]) -> Non
 
 
 def is_report(path: Path) -> bool:
-    """Whether a file is the report of an adaptation."""
+    """Return whether a file is the report of an adaptation."""
     with path.open("rb") as file:
         return file.readline() == f"{TITLE}\n".encode()
 

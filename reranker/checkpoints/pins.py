@@ -10,7 +10,7 @@ from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 
 MOST_BYTES = 1 << 36
-"""Of a checkpoint: more is no weights, but a hole in a file."""
+"""The largest checkpoint: a larger file is a hole, not weights."""
 
 _PIN = re.compile(r"[0-9a-f]{8,64}")
 

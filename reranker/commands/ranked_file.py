@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from reranker.errors import InputError, KindError
-from reranker.files.kinds import kind_of
+from reranker.files.kinds import LONGEST_START, kind_of
 from reranker.files.text import open_text, read_lines
 from reranker.trees.treebank import TreeText, sentences, tree_lines, treebank_files
-
-_HEAD_LINES = 200
 
 
 def is_ranked(line: str) -> bool:
@@ -28,7 +26,10 @@ def ranked_lines(name: str, other: str) -> Iterator[str]:
     if first and not is_ranked(first):
         is_swapped = is_ranked(next(read_lines(other), ""))
         hint = " (are the two files swapped?)" if is_swapped else ""
-        kind = kind_of("".join([first, *itertools.islice(lines, _HEAD_LINES)]))
+        head = first
+        while len(head) < LONGEST_START and (line := next(lines, "")):
+            head += line
+        kind = kind_of(head)
         if kind and not is_swapped:
             hint = f": looks like {kind.name}"
         raise KindError(f"{name}: not the output of `rerank --output ranked`{hint}")

@@ -48,7 +48,7 @@ def read_text(path: str | os.PathLike[str], encoding: str = "utf-8", most: int =
 
 
 def _refused(path: str | os.PathLike[str] | int, streams: bool) -> str | None:
-    """The kind of a thing that cannot be read, or None."""
+    """Return the kind of a thing that cannot be read, or None."""
     mode = os.stat(path).st_mode
     if stat.S_ISBLK(mode):
         return "a device"

@@ -164,8 +164,8 @@ def read_lines(path: str | os.PathLike[str] | TextFile) -> Iterator[str]:
 
 
 def _is_hole(piece: str, longest: int) -> bool:
-    """Whether a piece of a line, as long as one can be, is what a file holds where nothing was ever
-    written: there may be terabytes of it."""
+    """Return whether a piece of a line, as long as a line can be, comes from a hole in the file:
+    NUL bytes where nothing was ever written. A hole may have terabytes."""
     return piece[0] == "\0" and len(piece) >= longest and not piece.strip("\0")
 
 

@@ -43,7 +43,7 @@ _MOST_ADDED = 10_000_000
 
 
 class Room:
-    """How much longer lists may become than they are written.
+    """A limit on how much longer lists may become than they are written.
 
     A sentence's words are put into each candidate that hides or lacks them, so a short list of a
     long sentence could become as long as the product of both.

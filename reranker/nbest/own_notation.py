@@ -12,14 +12,10 @@ from collections.abc import Sequence
 
 from reranker.nbest.notation import PUNCTUATION, Notation, is_stand_in
 from reranker.trees.linearize import FUNCTION_TAG, is_word
-from reranker.trees.tree import ROOT_LABELS, bracket_tokens
+from reranker.trees.tree import PHRASES, ROOT_LABELS, bracket_tokens
 
-# Of the Penn Treebanks, English and Chinese, whose tags are others.
-_PHRASES = frozenset({
-    "ADJP", "ADVP", "CLP", "CONJP", "CP", "DNP", "DP", "DVP", "FRAG", "IP", "LCP", "LST", "NAC",
-    "NML", "NP", "NX", "PP", "PRN", "QP", "RRC", "S", "SBAR", "SBARQ", "SINV", "SQ", "UCP", "VCD",
-    "VCP", "VNV", "VP", "VPT", "VRD", "VSB", "WHADJP", "WHADVP", "WHNP", "WHPP",
-})  # fmt: skip
+# Compounds of verbs in the Chinese treebank are phrases, too.
+_PHRASES = PHRASES | {"VCD", "VCP", "VNV", "VPT", "VRD", "VSB"}
 # Phrases there and tags in Universal Dependencies; and labels of a root, which can hold anything.
 _EITHER = frozenset({"INTJ", "PRT", "X"}) | ROOT_LABELS
 

@@ -143,7 +143,7 @@ def check_case(storage: Storage, shards: Iterable[Shard]) -> None:
 
 
 def _folded(name: str) -> str:
-    """The name as file systems compare it that do not see case."""
+    """Return the name as file systems that ignore case compare it."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 

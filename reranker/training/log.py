@@ -39,7 +39,7 @@ def log_files(folder: Path) -> list[Path]:
 
 
 def _is_log(path: Path) -> bool:
-    """Whether all lines are rows of a run. A kill may have left the last one incomplete."""
+    """Return whether all lines are rows of a run. A kill may have left the last one incomplete."""
     *rows, last = _lines(path)
     is_torn = _ROW.startswith(last) or (last.startswith(_ROW) and not last.endswith("}"))
     return all(map(_is_row, rows)) and (is_torn or _is_row(last))

@@ -26,7 +26,7 @@ class Annotation:
         self._behind = re.compile(f"(?<!^)[{re.escape(separators)}].*") if separators else None
         self._drop = {_name(label) for label in drop}
         self.unseen = set(self._drop)
-        """The labels to leave out that no tree had so far."""
+        """Return the labels to leave out that no tree had so far."""
 
     def stripped(self, tree: Tree) -> Tree | None:
         """Return the tree without the annotation, or None if nothing is left.

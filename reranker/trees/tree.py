@@ -37,12 +37,12 @@ _ESCAPED_TOKEN = re.compile(
 )
 WHITE_SPACE = " \t\n\r\f\v"
 _BRACKET_TAGS = frozenset({"-LRB-", "-RRB-"})
-# Only these may be empty, as what is left where a trace was deleted.
+# Labels of phrases, which alone may be empty: that is left where a trace was deleted.
 _PHRASE_LABELS = (
     "ADJP ADVP CLP CONJP CP DNP DP DVP FRAG INTJ IP LCP LST NAC NML NP NX PP PRN PRT QP RRC "
     "S SBAR SBARQ SINV SQ UCP VP WHADJP WHADVP WHNP WHPP X"
 )
-_PHRASES = ROOT_LABELS | frozenset(_PHRASE_LABELS.split())
+PHRASES = ROOT_LABELS | frozenset(_PHRASE_LABELS.split())
 _WORD_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 
 
@@ -379,7 +379,7 @@ def lost_word(label: str, parent: str) -> str:
 
 def _is_phrase(label: str) -> bool:
     """Return whether a label is one of constituents, whatever its function tags."""
-    return re.split("(?<!^)[-=]", label, maxsplit=1)[0] in _PHRASES
+    return re.split("(?<!^)[-=]", label, maxsplit=1)[0] in PHRASES
 
 
 def _symbol(text: str) -> str:

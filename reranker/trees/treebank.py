@@ -50,7 +50,7 @@ class TreeText(NamedTuple):
 
 
 class TreePiece(NamedTuple):
-    """What ``TreeReader`` yields: ``splitting.Piece`` as a tree of plain words."""
+    """An item of ``TreeReader``: a ``splitting.Piece`` as a tree of plain words."""
 
     line: int
     end: int
@@ -59,7 +59,7 @@ class TreePiece(NamedTuple):
 
     @property
     def is_spread(self) -> bool:
-        """Whether this is a finished tree of several lines."""
+        """Return whether the piece is a finished tree of several lines."""
         return self.end > self.line and open_brackets(self.text) == 0
 
 

@@ -1,5 +1,5 @@
-"""What a surprisal child is asked, and what it answers. The plug-in
-``surprisal`` has the module that runs there."""
+"""Requests to a surprisal child, and its answers. ``reranker.incremental.service_child`` runs
+there."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Body(NamedTuple):
     query: BaseModel | None
     """Options that are used where the body has none; ``/score`` has none."""
     codec: str | None = None
-    """Of the declared charset."""
+    """The codec of the declared charset; None if none is declared."""
 
 
 class Contents(NamedTuple):

@@ -6,7 +6,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import BrowserContext, Page
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
@@ -22,6 +22,18 @@ FLAGS = [
 ]
 PATIENCE = 60_000  # milliseconds for an answer
 MARKUP = "<img/src=x/onerror=document.title='owned'>"
+
+
+def watched_page(context: BrowserContext) -> tuple[Page, list[str], list[str]]:
+    """Return a new page, and lists of the browser's complaints and of the addresses fetched, which
+    grow."""
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url))
+    return page, complaints, fetched
 
 
 def open_page(page: Page, address: str) -> None:

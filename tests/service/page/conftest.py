@@ -13,7 +13,7 @@ import torch
 
 from reranker.checkpoints.checkpoint import save_checkpoint
 from tests.reranker.ensembles import untrained
-from tests.service.page.browsing import CHROMIUM, FLAGS, MARKUP, open_page
+from tests.service.page.browsing import CHROMIUM, FLAGS, MARKUP, open_page, watched_page
 from tests.service.servers import serving
 
 if TYPE_CHECKING:
@@ -60,12 +60,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 def page(context: BrowserContext, address: str) -> Iterator[Page]:
     """The page as it opens. Whatever the browser complains of, and whatever is fetched from
     elsewhere, fails the test."""
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    fetched: list[str] = []
-    page.on("request", lambda request: fetched.append(request.url))
+    page, complaints, fetched = watched_page(context)
     open_page(page, address)
     yield page
     assert [url for url in fetched if not url.startswith((address, f"blob:{address}"))] == []

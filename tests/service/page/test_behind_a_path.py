@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from tests.service.page.browsing import open_page, use_example
+from tests.service.page.browsing import open_page, use_example, watched_page
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -58,12 +58,7 @@ def proxied(address: str) -> Iterator[str]:
 
 
 def test_everything_is_asked_for_below_the_path(context: BrowserContext, proxied: str) -> None:
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    fetched: list[str] = []
-    page.on("request", lambda request: fetched.append(request.url))
+    page, complaints, fetched = watched_page(context)
     open_page(page, proxied)
     use_example(page)
     assert page.evaluate("getComputedStyle(document.body).margin") != "8px"  # it has its style
