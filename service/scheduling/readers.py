@@ -36,8 +36,10 @@ _LONG_TEXT = 10_000
 # Children for short bodies, and as many for long ones.
 _CHILDREN = 2
 
-# A long body comes after what is small and what answers, and takes long to score anyway.
-_NICENESS = 14
+# Reading comes after scoring and answering: whoever floods the readers with short bodies takes
+# little from requests that have been read. A long body comes after short ones, and takes long to
+# score anyway.
+_NICENESS, _NICENESS_OF_LONG = 6, 14
 
 # How long a child has to stop by itself. It takes a quarter of a second to start another.
 _PATIENCE_SECONDS = 1.0
@@ -52,8 +54,8 @@ class Readers:
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
-        self._short = _Readers(settings, metrics, "bodies", 0)
-        self._long = _Readers(settings, metrics, "long bodies", _NICENESS)
+        self._short = _Readers(settings, metrics, "bodies", _NICENESS)
+        self._long = _Readers(settings, metrics, "long bodies", _NICENESS_OF_LONG)
         self.pools = self._short.pool, self._long.pool
 
     async def start(self) -> None:
