@@ -40,7 +40,7 @@ class Entry(NamedTuple):
 _OURS: dict[Group, dict[str, Entry]] = {
     "commands": {
         "adapt": Entry(
-            "reranker.commands.adapt",
+            "reranker.plugins.adapting.command",
             "train the models on to your own kind of text, without a treebank of it",
         ),
         "analyse": Entry(

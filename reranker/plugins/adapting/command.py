@@ -26,9 +26,9 @@ from reranker.text.reading import Text
 from reranker.trees.treebank import treebank_files
 
 if TYPE_CHECKING:
-    from reranker.adaptation.stages import Silver
-    from reranker.adaptation.training import AdaptationRecipe, Adapted
     from reranker.pipeline import Reranker
+    from reranker.plugins.adapting.stages import Silver
+    from reranker.plugins.adapting.training import AdaptationRecipe, Adapted
     from reranker.trees.linearize import TaggedTree
 
 FEWEST = 50  # sentences to learn from
@@ -94,9 +94,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int:
     with loading("PyTorch"):
-        from reranker.adaptation import stages
-        from reranker.adaptation.report import report
-        from reranker.adaptation.stages import choices
+        from reranker.plugins.adapting import stages
+        from reranker.plugins.adapting.report import report
+        from reranker.plugins.adapting.stages import choices
 
     def load() -> Reranker:
         with loading(counted(len(named.paths), "model")):
@@ -177,8 +177,8 @@ def _gold(
     """The linearised trees of --train. Raises RerankError for these and for checkpoints whose
     training cannot be continued or that are of another language than the parser, which would
     otherwise show only after everything is parsed."""
-    from reranker.adaptation.training import trained_on
     from reranker.checkpoints.members import load_member
+    from reranker.plugins.adapting.training import trained_on
     from reranker.trees.linearize import linearize_tagged
     from reranker.trees.treebank import read_treebank
 
@@ -194,7 +194,7 @@ def _gold(
 
 
 def _recipe(arguments: argparse.Namespace) -> AdaptationRecipe:
-    from reranker.adaptation.training import AdaptationRecipe
+    from reranker.plugins.adapting.training import AdaptationRecipe
 
     return AdaptationRecipe(arguments.epochs, arguments.rate, arguments.gold_share, arguments.seed)
 
@@ -216,8 +216,8 @@ def _train(
 ) -> list[Adapted]:
     import torch
 
-    from reranker.adaptation.stages import training_folder, without
-    from reranker.adaptation.training import adapted
+    from reranker.plugins.adapting.stages import training_folder, without
+    from reranker.plugins.adapting.training import adapted
 
     if arguments.threads:
         torch.set_num_threads(arguments.threads)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from reranker.adaptation.stages import HELD_OUT, Choice, choices, silver
-from reranker.adaptation.training import mixed
 from reranker.nbest import from_candidates
 from reranker.pipeline import Reranker
+from reranker.plugins.adapting.stages import HELD_OUT, Choice, choices, silver
+from reranker.plugins.adapting.training import mixed
 from reranker.trees.linearize import TaggedTree
 from tests.reranker.ensembles import CANDIDATES, untrained
 

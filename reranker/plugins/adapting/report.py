@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reranker.adaptation.stages import TITLE, Choice, Silver
-from reranker.adaptation.training import Adapted
 from reranker.files.table import grid
+from reranker.plugins.adapting.stages import TITLE, Choice, Silver
+from reranker.plugins.adapting.training import Adapted
 
 
 def report(

@@ -26,7 +26,7 @@ from tests.waiting import PATIENCE, until
 
 Capture = pytest.CaptureFixture[str]
 
-PARSER = shlex.join([sys.executable, str(Path(__file__).parents[1] / "parsers" / "toy_parser.py")])
+PARSER = shlex.join([sys.executable, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
 CONFIG = """[training]
 epochs = 1
 minimum_count = 1
