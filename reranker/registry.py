@@ -48,7 +48,8 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "what models do: the papers' tables and figures about them",
         ),
         "cluster": Entry(
-            "reranker.commands.cluster", "rerank many files, here or on many machines, with Ray"
+            "reranker.plugins.cluster.command",
+            "rerank many files, here or on many machines, with Ray",
         ),
         "compare": Entry(
             "reranker.commands.compare",
@@ -107,7 +108,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
         "stanza": Entry("reranker.parsers.stanza:StanzaParser"),
     },
     "trainings": {"encoder-decoder": Entry("reranker.training.pair_training")},
-    "servers": {"ray": Entry("reranker.ray.serving")},
+    "servers": {"ray": Entry("reranker.plugins.cluster.serving")},
     "children": {"surprisal": Entry("reranker.incremental.service_child")},
 }
 

@@ -13,8 +13,8 @@ from reranker.commands.main import main
 from reranker.errors import KindError
 from reranker.nbest import ReadOptions, read_nbest
 from reranker.nbest.tokens_file import read_sentences
+from reranker.plugins.cluster.work import TextOptions, _text
 from reranker.process.cancellation import Cancellation
-from reranker.ray.work import TextOptions, _text
 from reranker.service.errors import RequestError
 from reranker.service.requests.reading import Body, read
 from reranker.service.settings import load_settings

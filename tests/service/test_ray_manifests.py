@@ -55,5 +55,5 @@ def test_the_service_is_an_application_that_ray_takes() -> None:
     schema = pytest.importorskip("ray.serve.schema", reason="needs the extra: '.[ray]'")
     content = yaml.safe_load(_spec("service")["serveConfigV2"])
     (application,) = schema.ServeDeploySchema.model_validate(content).applications
-    assert application.import_path == "reranker.ray:app"
+    assert application.import_path == "reranker.plugins.cluster:app"
     assert [each.name for each in application.deployments] == ["Replica"]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reranker.ray.lists import printed, write_shard
+from tests.reranker.plugins.cluster.lists import printed, write_shard
 
 pytestmark = [
     pytest.mark.slow,

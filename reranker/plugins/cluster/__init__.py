@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reranker.ray.dataset import map_lists
-    from reranker.ray.serving import app
+    from reranker.plugins.cluster.dataset import map_lists
+    from reranker.plugins.cluster.serving import app
 
 __all__ = ["app", "map_lists"]
 

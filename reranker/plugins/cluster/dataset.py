@@ -12,7 +12,7 @@ from reranker.checkpoints.ensemble_file import ModelNames, named_models
 from reranker.errors import InputError
 from reranker.nbest import from_candidates
 from reranker.outputs.registry import format_ranking
-from reranker.ray.work import RankTask, loaded, self_contained
+from reranker.plugins.cluster.work import RankTask, loaded, self_contained
 
 if TYPE_CHECKING:
     import pyarrow

@@ -30,8 +30,8 @@ from urllib.parse import unquote
 
 from reranker.errors import InputError, RerankError
 from reranker.nbest import NBest
+from reranker.plugins.cluster.storage import Storage, absolute, is_local
 from reranker.ranking import Ranking
-from reranker.ray.storage import Storage, absolute, is_local
 
 FOLDER = "_rerank"
 REJECTED = f"{FOLDER}/rejected.jsonl"

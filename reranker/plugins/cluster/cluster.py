@@ -12,10 +12,10 @@ import ray.data
 from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 
 from reranker.errors import RerankError
-from reranker.ray import work
-from reranker.ray.connection import Actors, ray_errors
-from reranker.ray.parts import ClusterOutcome, FinishedShard, Shard
-from reranker.ray.work import Converter, ConvertTask, RankActor, RankTask, ShardReader
+from reranker.plugins.cluster import work
+from reranker.plugins.cluster.connection import Actors, ray_errors
+from reranker.plugins.cluster.parts import ClusterOutcome, FinishedShard, Shard
+from reranker.plugins.cluster.work import Converter, ConvertTask, RankActor, RankTask, ShardReader
 
 _READERS_FOR = 8
 """Actors that one reader feeds: reading takes a tenth of the time of scoring, or less."""

@@ -19,10 +19,17 @@ from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 from reranker.nbest import ReadOptions
 from reranker.parsers.choice import ParserChoice
-from reranker.ray import work
-from reranker.ray.parts import FinishedShard, Shard, check_outputs, finished, join, shards
-from reranker.ray.storage import Storage, expanded
-from reranker.ray.work import (
+from reranker.plugins.cluster import work
+from reranker.plugins.cluster.parts import (
+    FinishedShard,
+    Shard,
+    check_outputs,
+    finished,
+    join,
+    shards,
+)
+from reranker.plugins.cluster.storage import Storage, expanded
+from reranker.plugins.cluster.work import (
     Batch,
     Converter,
     ConvertTask,
@@ -32,7 +39,7 @@ from reranker.ray.work import (
     TextOptions,
     joined,
 )
-from tests.reranker.ray.lists import printed, write_shard
+from tests.reranker.plugins.cluster.lists import printed, write_shard
 
 
 @pytest.fixture(scope="module")
@@ -346,7 +353,7 @@ def test_an_output_that_cannot_be_written_is_told(
     assert b"cannot be written" in answer["content"][0]
 
 
-PROGRAM = shlex.join([sys.executable, str(Path(__file__).parents[1] / "parsers" / "toy_parser.py")])
+PROGRAM = shlex.join([sys.executable, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
 
 
 @pytest.mark.parametrize(("block", "output"), [(1, "best"), (3, "ranked"), (100, "json")])

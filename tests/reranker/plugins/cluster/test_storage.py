@@ -16,9 +16,9 @@ import pytest
 
 from reranker.errors import InputError, RerankError
 from reranker.nbest import read_nbest
-from reranker.ray.parts import check_case, shards
-from reranker.ray.storage import Storage, expanded, open_text
-from tests.reranker.ray.lists import write_shard
+from reranker.plugins.cluster.parts import check_case, shards
+from reranker.plugins.cluster.storage import Storage, expanded, open_text
+from tests.reranker.plugins.cluster.lists import write_shard
 
 
 @pytest.fixture

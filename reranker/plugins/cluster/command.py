@@ -20,8 +20,8 @@ from reranker.ranker import VERSION
 from reranker.text.conventions import convention_of
 
 if TYPE_CHECKING:
-    from reranker.ray.parts import ClusterOutcome, Shard
-    from reranker.ray.work import RankTask
+    from reranker.plugins.cluster.parts import ClusterOutcome, Shard
+    from reranker.plugins.cluster.work import RankTask
 
 EXAMPLES = """examples:
   rerank cluster --nbest 'lists/*.zst' --out trees/ --models ckpt/*.pt
@@ -104,9 +104,15 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.models = parser_flags.models(arguments)
     named = None if arguments.to else _models(arguments)
     with status("looking for files"):
-        from reranker.ray import parts
-        from reranker.ray.parts import FOLDER, REJECTED, ClusterOutcome, finished, shards
-        from reranker.ray.storage import Storage, expanded
+        from reranker.plugins.cluster import parts
+        from reranker.plugins.cluster.parts import (
+            FOLDER,
+            REJECTED,
+            ClusterOutcome,
+            finished,
+            shards,
+        )
+        from reranker.plugins.cluster.storage import Storage, expanded
 
         files, storage = expanded(arguments.nbest or arguments.text), Storage(arguments.out)
         storage.check_writable()
@@ -164,7 +170,7 @@ def _report(
 
 def _models(arguments: argparse.Namespace) -> WeighedModels:
     """The models with everything that actors need. Raises InputError."""
-    from reranker.ray.work import self_contained
+    from reranker.plugins.cluster.work import self_contained
 
     named = named_models(arguments.models, arguments.combine, arguments.sha256)
     weighing = named.weighing.replaced(arguments.lm_weight, arguments.criterion)
@@ -236,9 +242,9 @@ def _run(
 ) -> None:
     """Do what is missing, and print how long it took."""
     with status("loading Ray"):
-        from reranker.ray import cluster, connection
-        from reranker.ray.storage import absolute
-        from reranker.ray.work import ConvertTask, ShardReader, TextOptions
+        from reranker.plugins.cluster import cluster, connection
+        from reranker.plugins.cluster.storage import absolute
+        from reranker.plugins.cluster.work import ConvertTask, ShardReader, TextOptions
 
     options: ReadOptions | TextOptions = nbest_files.options(
         arguments, named is not None and _restores(arguments)
@@ -275,7 +281,7 @@ def _run(
 
 
 def _ranked(arguments: argparse.Namespace, named: WeighedModels, cores: int) -> RankTask:
-    from reranker.ray.work import RankTask
+    from reranker.plugins.cluster.work import RankTask
 
     device = "cpu" if arguments.device == "auto" and not arguments.gpus else arguments.device
     return RankTask(

@@ -1,5 +1,5 @@
 """The service as an application of Ray Serve: ``rerank serve --ray``, or ``serve run
-reranker.ray:app models=ckpt/``."""
+reranker.plugins.cluster:app models=ckpt/``."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from reranker.errors import RerankError
+from reranker.plugins.cluster.autoscaling import WORK
+from reranker.plugins.cluster.connection import connected, ray_errors
 from reranker.process.cores import available_cores
-from reranker.ray.autoscaling import WORK
-from reranker.ray.connection import connected, ray_errors
 from reranker.service import logs
 from reranker.service.http.app import create_app
 from reranker.service.server import listening

@@ -19,9 +19,9 @@ from reranker.commands.main import main
 from reranker.errors import InputError
 from reranker.files.claim import claimed
 from reranker.outputs.registry import format_ranking
-from reranker.ray.storage import Storage
+from reranker.plugins.cluster.storage import Storage
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.ray.lists import printed, write_shard
+from tests.reranker.plugins.cluster.lists import printed, write_shard
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="needs the extra: pip install '.[ray]'"
@@ -291,7 +291,7 @@ def test_damaged_parts_and_finished_files_are_made_again(
     out = tmp_path / "out"
     (out / "b.mrg").mkdir(parents=True)  # so that b's parts stay
     with monkeypatch.context() as patch:  # as if the folder came after the outputs were checked
-        patch.setattr("reranker.ray.parts.check_outputs", lambda *_: None)
+        patch.setattr("reranker.plugins.cluster.parts.check_outputs", lambda *_: None)
         assert _run(lists, out, models, "--block", "2") == 2
     (part,) = out.glob("_rerank/parts/b.mrg/*/*0")
     part.write_bytes(part.read_bytes().replace(b"NN", b"NM", 1))
@@ -324,7 +324,7 @@ def test_names_are_those_of_the_folder_that_the_command_was_given_in(
 
 @on_ray
 def test_texts_become_what_rerank_parse_prints(models: list[str], tmp_path: Path) -> None:
-    program = Path(__file__).parents[1] / "parsers" / "toy_parser.py"
+    program = Path(__file__).parents[2] / "parsers" / "toy_parser.py"
     flags = ["--parser-command", f"{sys.executable} {program}", "--models", *models]
     texts = {"a.txt": "We saw it. " * 7, "b.txt": "The man (with eyes) isn't there! We saw it.\n"}
     for name, text in texts.items():
@@ -368,7 +368,7 @@ def test_a_data_set_gets_the_trees_that_python_gets(models: list[str]) -> None:
     import ray.data
 
     from reranker import Reranker
-    from reranker.ray import map_lists
+    from reranker.plugins.cluster import map_lists
 
     lists = [list(CANDIDATES[:1]), list(CANDIDATES), ["no tree"]]
     rows = [{"id": number, "trees": trees} for number, trees in enumerate(lists)]

@@ -24,9 +24,9 @@ from reranker.nbest.writing import list_text
 from reranker.outputs.registry import format_ranking, written
 from reranker.parsers.choice import ParserChoice
 from reranker.parsers.running import ParsedLists
+from reranker.plugins.cluster.parts import FinishedBlock, FinishedShard, Shard, join
+from reranker.plugins.cluster.storage import Storage, open_text
 from reranker.ranking import Weighing
-from reranker.ray.parts import FinishedBlock, FinishedShard, Shard, join
-from reranker.ray.storage import Storage, open_text
 from reranker.text.conventions import Convention
 from reranker.text.reading import Text, TextSentence
 from reranker.text.splitting import Form

@@ -21,12 +21,12 @@ import httpx
 import pytest
 import yaml
 
-from reranker.ray.autoscaling import WORK, QueuedWork
+from reranker.plugins.cluster.autoscaling import WORK, QueuedWork
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.ray.lists import write_shard
+from tests.reranker.plugins.cluster.lists import write_shard
 
 NEEDS_RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs '.[ray]'")
-SERVICE = Path(__file__).parents[3] / "docker" / "ray" / "service.yaml"
+SERVICE = Path(__file__).parents[4] / "docker" / "ray" / "service.yaml"
 SENTENCES = [{"candidates": [{"tree": tree} for tree in CANDIDATES]}]
 SECONDS = 600
 """For anything of Ray's, on a busy machine."""
@@ -206,7 +206,7 @@ def test_replicas_come_with_the_work_and_go_with_it(
 ) -> None:
     delays = {"look_back_period_s": 2, "upscale_delay_s": 1, "downscale_delay_s": 2}
     policy = {
-        "policy_function": "reranker.ray.autoscaling:QueuedWork",
+        "policy_function": "reranker.plugins.cluster.autoscaling:QueuedWork",
         "policy_kwargs": {"seconds": 0.02},
     }
     cluster.deploy(tmp_path / "service.yaml", models[:1], max_replicas=2, policy=policy, **delays)
