@@ -63,7 +63,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
         ),
         "eval": Entry("reranker.commands.evaluate", "EVALB's figures for two treebank files"),
         "generate": Entry(
-            "reranker.commands.generate", "trees, translations or headlines by beam search"
+            "reranker.plugins.generation.command", "trees, translations or headlines by beam search"
         ),
         "grep": Entry(
             "reranker.commands.grep",
@@ -104,10 +104,10 @@ _OURS: dict[Group, dict[str, Entry]] = {
         "bllip": Entry("reranker.parsers.bllip:BllipParser"),
         "chart": Entry("reranker.parsers.chart:ChartParser"),
         "command": Entry("reranker.parsers.command:CommandParser"),
-        "encdec": Entry("reranker.parsers.encdec:EncdecParser"),
+        "encdec": Entry("reranker.plugins.generation.encdec_parser:EncdecParser"),
         "stanza": Entry("reranker.parsers.stanza:StanzaParser"),
     },
-    "trainings": {"encoder-decoder": Entry("reranker.training.pair_training")},
+    "trainings": {"encoder-decoder": Entry("reranker.plugins.generation.pair_training")},
     "servers": {"ray": Entry("reranker.plugins.cluster.serving")},
     "children": {"surprisal": Entry("reranker.incremental.service_child")},
 }

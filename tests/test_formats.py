@@ -17,16 +17,17 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 
-from reranker.checkpoints import checkpoint, encoder_decoder_file, ensemble_file, span_file
+from reranker.checkpoints import checkpoint, ensemble_file, span_file
 from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.checkpoints.checkpoint import save_checkpoint
-from reranker.checkpoints.encoder_decoder_file import save_generator
 from reranker.checkpoints.ensemble_file import read_ensemble_file
 from reranker.checkpoints.model_file import Format, Trained, content_sha256
-from reranker.checkpoints.pair_vocabulary import Pair, PairVocabulary
 from reranker.checkpoints.span_file import save_span_model
 from reranker.commands.ranked_file import best_tree, is_ranked, read_ranked
 from reranker.files.digest import file_sha256
+from reranker.plugins.generation import encoder_decoder_file
+from reranker.plugins.generation.encoder_decoder_file import save_generator
+from reranker.plugins.generation.pair_vocabulary import Pair, PairVocabulary
 from reranker.ranking import OUTPUT_VERSION
 from tests.models.encoder_decoders import CONFIGS, build
 from tests.reranker.ensembles import untrained

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from reranker.plugins.generation.pair_config import PairConfig
+from reranker.plugins.generation.pair_run import PairRun
 from reranker.training import loop
 from reranker.training.config import TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
-from reranker.training.pair_config import PairConfig
-from reranker.training.pair_run import PairRun
 from reranker.training.run import Progress, Run
 from reranker.training.run_config import RunConfig
 from reranker.training.span_config import SpanTrainingConfig

@@ -18,8 +18,9 @@ import reranker.training.loop as training
 from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.errors import ConfigError
 from reranker.training.processes import Processes
+from tests.reranker.plugins.generation import test_pair_run
 from tests.reranker.toy_trees import DEV, TREES
-from tests.reranker.training import test_loop, test_pair_run, test_span_run
+from tests.reranker.training import test_loop, test_span_run
 from tests.reranker.training.forked import in_processes
 from tests.reranker.training.runs import train
 

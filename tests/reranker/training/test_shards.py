@@ -15,26 +15,27 @@ from torch import Tensor
 import reranker.training.loop as training
 from reranker.checkpoints.archive import read_archive
 from reranker.checkpoints.checkpoint import load_checkpoint
-from reranker.checkpoints.encoder_decoder_file import load_generator
-from reranker.checkpoints.pair_vocabulary import Pair
 from reranker.checkpoints.span_file import load_span_model
 from reranker.errors import ConfigError, RerankError
 from reranker.models import Config
 from reranker.models.batch import Batch
+from reranker.plugins.generation.encoder_decoder_file import load_generator
+from reranker.plugins.generation.pair_config import PairConfig
+from reranker.plugins.generation.pair_vocabulary import Pair
 from reranker.training import processes as processes_module
 from reranker.training import shards
 from reranker.training.config import TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.loss import dev_perplexity
-from reranker.training.pair_config import PairConfig
 from reranker.training.processes import Processes
 from reranker.training.run import Progress
 from reranker.training.shards import Node, PairwiseSum, own_shards
 from reranker.training.span_config import SpanTrainingConfig
 from reranker.training.word_vectors import WordVectors
 from reranker.trees.linearize import TaggedTree
+from tests.reranker.plugins.generation import test_pair_run
 from tests.reranker.toy_trees import DEV, TREES
-from tests.reranker.training import test_loop, test_pair_run
+from tests.reranker.training import test_loop
 from tests.reranker.training.forked import in_processes
 from tests.reranker.training.runs import train
 from tests.reranker.training.test_loop import same

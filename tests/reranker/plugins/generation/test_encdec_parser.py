@@ -21,7 +21,7 @@ from reranker.parsers.registry import create_parser
 from reranker.process.cancellation import Stopped
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import untrained
-from tests.reranker.generation.generators import TREES, trained_parser
+from tests.reranker.plugins.generation.generators import TREES, trained_parser
 from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]

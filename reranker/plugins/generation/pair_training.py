@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 
-from reranker.checkpoints.pair_vocabulary import Pair
 from reranker.errors import InputError
-from reranker.training.pair_config import PairConfig
-from reranker.training.pair_run import PairRun
-from reranker.training.pairs import text_pairs, tree_pairs
+from reranker.plugins.generation.pair_config import PairConfig
+from reranker.plugins.generation.pair_run import PairRun
+from reranker.plugins.generation.pair_vocabulary import Pair
+from reranker.plugins.generation.pairs import text_pairs, tree_pairs
 from reranker.trees.treebank import read_treebank
 
 CONFIG = PairConfig

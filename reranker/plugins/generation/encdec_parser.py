@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reranker.checkpoints.devices import devices
-from reranker.checkpoints.encoder_decoder_file import load_generators
 from reranker.checkpoints.ensemble_file import hashes, named_models
 from reranker.errors import CheckpointError, InputError
-from reranker.generation.search import BeamSettings, Hypothesis, generate
 from reranker.nbest import NBest
 from reranker.nbest.data import Candidate, RawCandidate, RawList, Sentence
 from reranker.nbest.faithful import Source, accept
@@ -18,6 +16,8 @@ from reranker.nbest.notation import Notation
 from reranker.parsers.answers import NAME, usable
 from reranker.parsers.in_process import InProcessParser
 from reranker.parsers.parser import CANDIDATES, ParserSettings
+from reranker.plugins.generation.encoder_decoder_file import load_generators
+from reranker.plugins.generation.search import BeamSettings, Hypothesis, generate
 
 _GENERATED = Source(NAME, Notation.LINEARIZED, repair=True, restore=True)
 

@@ -19,9 +19,9 @@ from typing import Generic, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from reranker.checkpoints.encoder_decoder_file import Generator
 from reranker.models.batch import source_batch
 from reranker.models.encoder_decoder import AttendedSource, DecoderState, EncoderDecoder
+from reranker.plugins.generation.encoder_decoder_file import Generator
 
 _AHEAD = 320  # sentences that are read to fill batches
 _ROWS = 320  # hypotheses under way at a time

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from reranker.checkpoints.pair_vocabulary import Task
 from reranker.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from reranker.plugins.generation.pair_vocabulary import Task
 from reranker.training.run_config import RunConfig
 
 

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-import reranker.generation.search as search
-from reranker.checkpoints.encoder_decoder_file import Generator, load_generator
-from reranker.generation.search import BeamSettings, Hypothesis, generate
-from tests.reranker.generation.generators import pairs, trained_parser
+import reranker.plugins.generation.search as search
+from reranker.plugins.generation.encoder_decoder_file import Generator, load_generator
+from reranker.plugins.generation.search import BeamSettings, Hypothesis, generate
+from tests.reranker.plugins.generation.generators import pairs, trained_parser
 
 SENTENCES = [list(pair.source) for pair in pairs()]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reranker.checkpoints.pair_vocabulary import Pair
 from reranker.errors import InputError
-from reranker.training.pairs import MOST_WORDS, text_pairs, tree_pairs
+from reranker.plugins.generation.pair_vocabulary import Pair
+from reranker.plugins.generation.pairs import MOST_WORDS, text_pairs, tree_pairs
 from reranker.trees.tree import Tree
 
 TREE = Tree.from_string(

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import torch
 
-from reranker.checkpoints.encoder_decoder_file import load_generator
-from reranker.checkpoints.pair_vocabulary import Pair
 from reranker.errors import ConfigError
 from reranker.models.batch import PADDING
+from reranker.plugins.generation.encoder_decoder_file import load_generator
+from reranker.plugins.generation.pair_config import PairConfig
+from reranker.plugins.generation.pair_run import PairRun
+from reranker.plugins.generation.pair_vocabulary import Pair
 from reranker.training.batches import EncodedPair, PairBatches, pair_batch
-from reranker.training.pair_config import PairConfig
-from reranker.training.pair_run import PairRun
-from tests.reranker.generation import generators
+from tests.reranker.plugins.generation import generators
 from tests.reranker.training.killed import check_resumed
 from tests.reranker.training.runs import train
 
@@ -155,7 +155,7 @@ def test_wrong_settings_are_refused(tmp_path: Path, text: str, message: str) -> 
 
 
 def test_every_shipped_configuration_loads() -> None:
-    folder = Path(__file__).parents[3] / "models" / "configs" / "encoder-decoder"
+    folder = Path(__file__).parents[4] / "models" / "configs" / "encoder-decoder"
     paths = sorted(folder.glob("*.toml"))
     assert paths
     for path in paths:

@@ -22,7 +22,7 @@ from reranker.nbest.tokens_file import read_sentences
 from reranker.nbest.words import split_words
 
 if TYPE_CHECKING:
-    from reranker.generation.search import Hypothesis
+    from reranker.plugins.generation.search import Hypothesis
 
 EXAMPLES = """examples:
   rerank generate --models parser.pt --source sentences.txt --out parses.fairseq
@@ -74,8 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
         import torch
 
         from reranker.checkpoints.devices import devices
-        from reranker.checkpoints.encoder_decoder_file import load_generators
-        from reranker.generation.search import BeamSettings, generate
+        from reranker.plugins.generation.encoder_decoder_file import load_generators
+        from reranker.plugins.generation.search import BeamSettings, generate
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     (device, *more) = devices(arguments.device)
@@ -122,6 +122,6 @@ def _text(number: int, words: Sequence[str], outputs: Sequence[Hypothesis[str]],
     """A sentence's outputs, without the last line break."""
     if form == "text":
         return "\n".join(" ".join(each.tokens) for each in outputs)
-    from reranker.generation.search import fairseq_text
+    from reranker.plugins.generation.search import fairseq_text
 
     return fairseq_text(number, words, outputs)

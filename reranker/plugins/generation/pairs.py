@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 
-from reranker.checkpoints.pair_vocabulary import Pair
 from reranker.errors import InputError
 from reranker.files.text import MAX_LINE, read_lines
 from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION
 from reranker.nbest.words import encoding_fault, split_words
+from reranker.plugins.generation.pair_vocabulary import Pair
 from reranker.trees.linearize import is_word, linearize
 from reranker.trees.tree import Tree
 

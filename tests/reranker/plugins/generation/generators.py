@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from reranker.checkpoints.pair_vocabulary import Pair
+from reranker.plugins.generation.pair_config import PairConfig
+from reranker.plugins.generation.pair_run import PairRun
+from reranker.plugins.generation.pair_vocabulary import Pair
+from reranker.plugins.generation.pairs import tree_pairs
 from reranker.training.loop import train
-from reranker.training.pair_config import PairConfig
-from reranker.training.pair_run import PairRun
-from reranker.training.pairs import tree_pairs
 from reranker.trees.tree import Tree
 from tests.reranker.plots import no_plots
 

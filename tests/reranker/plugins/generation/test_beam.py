@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from reranker.generation.search import BeamSettings, Hypothesis, beam_search
 from reranker.models.encoder_decoder import EncoderDecoder
+from reranker.plugins.generation.search import BeamSettings, Hypothesis, beam_search
 from tests.models.encoder_decoders import CONFIGS, SENTENCES, build, padded
 
 EOS, UNKNOWN, WORDS = 0, 3, 4

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-from reranker.checkpoints.encoder_decoder_file import load_generator
-from reranker.commands import generate
 from reranker.commands.main import main
 from reranker.nbest import ReadOptions, read_nbest
+from reranker.plugins.generation import command as generate
+from reranker.plugins.generation.encoder_decoder_file import load_generator
 from reranker.trees.tree import Tree
-from tests.reranker.generation.generators import TREES, pairs, trained_parser
+from tests.reranker.plugins.generation.generators import TREES, pairs, trained_parser
 
 Capture = pytest.CaptureFixture[str]
 SENTENCES = "".join(" ".join(pair.source) + "\n" for pair in pairs())

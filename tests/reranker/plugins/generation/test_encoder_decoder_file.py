@@ -9,16 +9,16 @@ import torch
 
 from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
-from reranker.checkpoints.encoder_decoder_file import (
-    load_generator,
-    load_generators,
-    save_generator,
-)
-from reranker.checkpoints.pair_vocabulary import Pair, PairVocabulary
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import CheckpointError
 from reranker.models import AwdLstmDoc, Config
 from reranker.models.encoder_decoder import EncoderDecoder
+from reranker.plugins.generation.encoder_decoder_file import (
+    load_generator,
+    load_generators,
+    save_generator,
+)
+from reranker.plugins.generation.pair_vocabulary import Pair, PairVocabulary
 from tests.models.encoder_decoders import CONFIGS, build
 
 VOCABULARY = PairVocabulary.build(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reranker.checkpoints.pair_vocabulary import EOS, UNKNOWN, Pair, PairVocabulary
+from reranker.plugins.generation.pair_vocabulary import EOS, UNKNOWN, Pair, PairVocabulary
 
 PAIRS = [
     Pair(("the", "dog", "barks"), ("(S", "_DT_", "_NN_", "_VBZ_", ")S")),

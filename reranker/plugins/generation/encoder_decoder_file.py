@@ -18,9 +18,9 @@ from reranker.checkpoints.model_file import (
     with_weights,
     write_model,
 )
-from reranker.checkpoints.pair_vocabulary import PairVocabulary
 from reranker.errors import CheckpointError
 from reranker.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from reranker.plugins.generation.pair_vocabulary import PairVocabulary
 
 FORMAT = Format("parse-reranker encoder-decoder", 2, hashed=2)  # before 2, a hash was not required
 

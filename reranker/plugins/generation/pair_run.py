@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from reranker.checkpoints.encoder_decoder_file import save_generator
-from reranker.checkpoints.pair_vocabulary import Pair, PairVocabulary
 from reranker.models.batch import Batch, grouped_by_length
 from reranker.models.encoder_decoder import EncoderDecoder
+from reranker.plugins.generation.encoder_decoder_file import save_generator
+from reranker.plugins.generation.pair_config import PairConfig
+from reranker.plugins.generation.pair_vocabulary import Pair, PairVocabulary
 from reranker.training.batches import Batches, EncodedPair, PairBatches, pair_batch
 from reranker.training.loss import grouped_perplexity, summed_loss
-from reranker.training.pair_config import PairConfig
 from reranker.training.processes import Processes
 from reranker.training.recipes import FastRecipe, Recipe
 from reranker.training.run import Run
