@@ -87,7 +87,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "what each word of a text costs a reader: surprisal by syntactic models",
         ),
         "train": Entry(
-            "reranker.commands.train",
+            "reranker.plugins.training.command",
             "train a language model on a treebank, or an encoder-decoder",
         ),
         "tune": Entry(

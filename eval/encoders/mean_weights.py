@@ -19,8 +19,8 @@ import torch
 from reranker.checkpoints.span_file import SpanCheckpoint, load_span_model, save_span_model
 from reranker.errors import InputError, RerankError
 from reranker.files.output import output_path
-from reranker.training.span_temperature import fitted_temperature
-from reranker.training.spans import labelled
+from reranker.plugins.training.span_temperature import fitted_temperature
+from reranker.plugins.training.spans import labelled
 from reranker.trees.linearize import linearize_tagged
 from reranker.trees.treebank import read_treebank, treebank_files
 

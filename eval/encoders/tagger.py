@@ -32,7 +32,7 @@ from reranker.errors import InputError, RerankError
 from reranker.files.output import output_path
 from reranker.files.table import aligned
 from reranker.models.batch import PADDING, source_batch
-from reranker.training.spans import labelled, same_length
+from reranker.plugins.training.spans import labelled, same_length
 from reranker.trees.linearize import linearize_tagged
 from reranker.trees.treebank import read_treebank, treebank_files
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from reranker.training.pretrained import PretrainedEncoder
+from reranker.plugins.training.pretrained import PretrainedEncoder
 
 ROOT = Path(__file__).parents[2]
 SIZE, LAYERS, INNER, POSITIONS = 32, 2, 64, 16

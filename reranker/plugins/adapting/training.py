@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from reranker.checkpoints.members import LoadedMember, load_member
 from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.errors import ConfigError
-from reranker.training.config import TrainingConfig
-from reranker.training.language_model_run import LanguageModelRun
-from reranker.training.loop import train
-from reranker.training.run import Progress, Run
-from reranker.training.span_config import SpanTrainingConfig
-from reranker.training.span_run import SpanRun
+from reranker.plugins.training.config import TrainingConfig
+from reranker.plugins.training.language_model_run import LanguageModelRun
+from reranker.plugins.training.loop import train
+from reranker.plugins.training.run import Progress, Run
+from reranker.plugins.training.span_config import SpanTrainingConfig
+from reranker.plugins.training.span_run import SpanRun
 from reranker.trees.linearize import TaggedTree
 
 _WARM_UP = 0.1  # of the steps, at most

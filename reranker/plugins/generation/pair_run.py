@@ -15,11 +15,11 @@ from reranker.models.encoder_decoder import EncoderDecoder
 from reranker.plugins.generation.encoder_decoder_file import save_generator
 from reranker.plugins.generation.pair_config import PairConfig
 from reranker.plugins.generation.pair_vocabulary import Pair, PairVocabulary
-from reranker.training.batches import Batches, EncodedPair, PairBatches, pair_batch
-from reranker.training.loss import grouped_perplexity, summed_loss
-from reranker.training.processes import Processes
-from reranker.training.recipes import FastRecipe, Recipe
-from reranker.training.run import Run
+from reranker.plugins.training.batches import Batches, EncodedPair, PairBatches, pair_batch
+from reranker.plugins.training.loss import grouped_perplexity, summed_loss
+from reranker.plugins.training.processes import Processes
+from reranker.plugins.training.recipes import FastRecipe, Recipe
+from reranker.plugins.training.run import Run
 
 _DEV_TOKENS = 4_096  # in a batch
 

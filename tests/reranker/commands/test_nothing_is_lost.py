@@ -41,7 +41,7 @@ from reranker.commands.main import main
 from reranker.scoring import pools
 pools.BATCH_TOKENS = 1
 if "train" in sys.argv:
-    from reranker.training import loop
+    from reranker.plugins.training import loop
     loop.STATE_INTERVAL = 0.0
 leave(main())
 """

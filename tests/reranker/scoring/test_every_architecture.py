@@ -15,12 +15,12 @@ from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import CheckpointError
 from reranker.models import LanguageModel
+from reranker.plugins.training.config import TrainingConfig
+from reranker.plugins.training.language_model_run import LanguageModelRun
+from reranker.plugins.training.loop import train
+from reranker.plugins.training.loss import dev_perplexity
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities
-from reranker.training.config import TrainingConfig
-from reranker.training.language_model_run import LanguageModelRun
-from reranker.training.loop import train
-from reranker.training.loss import dev_perplexity
 from tests.models.settings import ONE_OF_EACH, SETTINGS, WORDS, architecture, build, larger
 from tests.reranker.plots import no_plots
 from tests.reranker.scoring.one_by_one import score_one_by_one

@@ -1,0 +1,75 @@
+"""The settings of training a language model; ``models/configs/`` holds one file per run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from reranker.models import ARCHITECTURES, AwdLstmDoc, Config, LanguageModel
+from reranker.plugins.training.run_config import RunConfig
+from reranker.plugins.training.start import Start
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingConfig(RunConfig):
+    """How to train. ``recipe`` is one of three; each ignores settings of the others.
+
+    ``fast``: AdamW with warm-up and linear decay to zero over the budget, batches of whole trees.
+    ``paper``: SGD, then averaged SGD, on one stream with truncated BPTT (docs/training.md).
+    ``thesis``: Adam, its rate always the same, on one stream with truncated BPTT.
+    """
+
+    recipe: Literal["fast", "paper", "thesis"] = "fast"
+    text: bool = False  # running text instead of trees
+    start: Start = "fast"  # what weights are before training
+    direction: Literal["forward", "backward"] = "forward"  # trees are read from start or end
+    word_classes: int = 256  # of similar words; only with word vectors
+    batch_size: int = 12  # paper, thesis: columns of the stream
+    sequence_length: int = 70  # of the truncated BPTT; paper: its mean
+    non_monotone_interval: int = 60  # paper: evaluations without improvement that end a phase
+    fine_tuning: bool = True  # paper: averaged SGD again and again, until it brings nothing
+    activation_regularization: float = 0.0  # alpha, on the dropped h^N
+    temporal_regularization: float = 0.0  # beta, on the change of h^N
+    mixture_balance: float = 1e-3  # lambda_beta, on the variation of the mixture weights
+    mixture_balance_form: Literal["printed", "authors"] = "printed"  # of beta (docs/training.md)
+    validation_trees: int = 0  # taken evenly from the dev trees; 0 is all
+    precision: Literal["bfloat16", "float32"] = "float32"  # of matrix products; weights are float32
+
+    def check(self) -> None:
+        RunConfig.check(self)
+        if self.text:
+            self._check_text()
+        self.at_least_one("batch_size", "sequence_length", "non_monotone_interval")
+        if self.recipe != "fast" and self.shards > self.batch_size:
+            raise ValueError(
+                f"shards is {self.shards}, but a batch has batch_size = {self.batch_size} columns"
+            )
+        self.model_config(vocabulary_size=1)
+
+    def _check_text(self) -> None:
+        if self.recipe == "fast":
+            raise ValueError(
+                "text needs recipe paper or thesis: the fast one reads every tree from the start"
+            )
+        if self.direction == "backward":
+            raise ValueError("text is read forward, but direction is backward")
+        if self.validation_trees:
+            raise ValueError("validation_trees is for trees; all of the dev text is read")
+
+    @property
+    def architecture(self) -> str:
+        """The name of the model's architecture, ``awd-lstm-doc`` unless [model] says otherwise."""
+        return str(self.model.get("architecture", AwdLstmDoc.architecture))
+
+    def model_config(self, vocabulary_size: int) -> Config:
+        """The model's configuration; raises TypeError or ValueError for a wrong setting."""
+        if self.architecture not in ARCHITECTURES:
+            known = ", ".join(ARCHITECTURES)
+            raise ValueError(f"architecture must be one of {known}, got {self.architecture!r}")
+        config_class, _ = ARCHITECTURES[self.architecture]
+        return config_class(vocabulary_size=vocabulary_size, **self.model_settings(config_class))
+
+    def new_model(self, vocabulary_size: int) -> LanguageModel:
+        """A new, untrained model; raises what ``model_config`` does."""
+        _, make = ARCHITECTURES[self.architecture]
+        return make(self.model_config(vocabulary_size))

@@ -1,0 +1,252 @@
+"""The ways to train: the order of batches, what a step does, what an evaluation decides.
+
+A recipe owns its optimiser and its batches and can save and restore its whole state (``state``), so
+the loop in ``reranker.plugins.training.loop`` is the same for all.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from reranker.models import LanguageModel
+from reranker.models.batch import Batch
+from reranker.plugins.training.batches import Batches, StreamBatches
+from reranker.plugins.training.config import TrainingConfig
+from reranker.plugins.training.run_config import RunConfig
+
+
+class Recipe(ABC):
+    """A way to train ``model``."""
+
+    batches: Batches[Any]
+
+    @abstractmethod
+    def step(self, batch: Batch, done: float) -> float:
+        """Apply the gradients of the model's parameters; ``done`` is the share of the budget used
+        so far. Returns the learning rate."""
+
+    def evaluated(self, perplexity: float, best: dict[str, Tensor], improved: bool) -> None:
+        """Decide what follows an evaluation; ``best`` has the weights with the lowest perplexity so
+        far, which are the evaluated ones if ``improved``."""
+        return
+
+    @property
+    def finished(self) -> bool:
+        """Whether more training would not help, whatever the budget."""
+        return False
+
+    def evaluation_weights(self) -> AbstractContextManager[None]:
+        """A context in which the model holds the weights to evaluate and keep."""
+        return nullcontext()
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def load_state(self, state: dict[str, Any]) -> None: ...
+
+
+class Average:
+    """The mean of a model's weights over the steps since ``start``."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model = model
+        self.steps = 0
+        self.weights: dict[str, Tensor] = {}
+
+    def start(self) -> None:
+        self.steps = 0
+        self.weights = {name: p.detach().clone() for name, p in self.model.named_parameters()}
+
+    def add(self) -> None:
+        """Count the weights after a step."""
+        self.steps += 1
+        with torch.no_grad():
+            for name, average in self.weights.items():
+                average.lerp_(self.model.get_parameter(name), 1 / self.steps)
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """A context in which the model has the averaged weights, once there are any."""
+        current = {name: self.model.get_parameter(name).detach().clone() for name in self.weights}
+        self._put(self.weights)
+        try:
+            yield
+        finally:
+            self._put(current)
+
+    def load(self, steps: int, weights: dict[str, Tensor]) -> None:
+        self.steps = steps
+        device = next(self.model.parameters()).device
+        self.weights = {name: average.to(device) for name, average in weights.items()}
+
+    def _put(self, weights: dict[str, Tensor]) -> None:
+        with torch.no_grad():
+            for name, value in weights.items():
+                self.model.get_parameter(name).copy_(value)
+
+
+class FastRecipe(Recipe):
+    """AdamW, linear warm-up, linear decay to zero at the end of the budget. With ``averaged``,
+    the rate stays from where that share of the budget is left, and weights are averaged."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        config: RunConfig,
+        batches: Batches[Any],
+        slow: Iterable[nn.Parameter] = (),
+        share: float = 1.0,
+    ) -> None:
+        """``slow`` parameters learn at ``share`` of the rate."""
+        self.model, self.config, self.batches = model, config, batches
+        later = [*slow]
+        known = {*later}
+        first = [weight for weight in model.parameters() if weight not in known]
+        self.shares = (1.0, share)[: 2 if later else 1]
+        self.optimizer = torch.optim.AdamW(
+            [{"params": group} for group in (first, later)[: len(self.shares)]],
+            lr=config.learning_rate,
+            betas=(0.9, 0.98),
+            weight_decay=config.weight_decay,
+            fused=True,
+        )
+        self.steps = 0
+        self.average = Average(model)
+
+    def step(self, batch: Batch, done: float) -> float:
+        self.steps += 1
+        warm = min(1.0, self.steps / max(1, self.config.warmup_batches))
+        decay = 1 - self.config.averaged  # over this share of the budget
+        rate = self.config.learning_rate * warm * (1 - min(done, decay))
+        for group, share in zip(self.optimizer.param_groups, self.shares, strict=True):
+            group["lr"] = rate * share
+        self.optimizer.step()
+        if done > decay:
+            if not self.average.weights:
+                self.average.start()
+            self.average.add()
+        return rate
+
+    def evaluation_weights(self) -> AbstractContextManager[None]:
+        return self.average.in_place()
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "optimizer": self.optimizer.state_dict(),
+            "steps": self.steps,
+            "averaged_steps": self.average.steps,
+            "averages": self.average.weights,
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.steps = state["steps"]
+        self.average.load(state["averaged_steps"], state["averages"])
+
+
+class ThesisRecipe(Recipe):
+    """Adam with one learning rate throughout, on segments of ``sequence_length`` tokens of a stream
+    in ``batch_size`` columns (Daniluk 2016, section 4.2)."""
+
+    def __init__(
+        self, model: LanguageModel, config: TrainingConfig, batches: StreamBatches
+    ) -> None:
+        self.rate, self.batches = config.learning_rate, batches
+        self.optimizer = torch.optim.Adam(
+            model.parameters(),
+            lr=config.learning_rate,
+            betas=(0.9, 0.999),
+            weight_decay=config.weight_decay,
+            fused=True,
+        )
+
+    def step(self, batch: Batch, done: float) -> float:
+        self.optimizer.step()
+        return self.rate
+
+    def state(self) -> dict[str, Any]:
+        return {"optimizer": self.optimizer.state_dict()}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        self.optimizer.load_state_dict(state["optimizer"])
+
+
+class PaperRecipe(Recipe):
+    """SGD until evaluations stop improving (phase 0), then averaged SGD likewise (phase 1), then
+    averaged SGD from the best weights, repeated until a phase brings no improvement: NT-ASGD
+    (Merity et al. 2018, algorithm 1) and, unless ``fine_tuning`` is off, repeated fine-tuning
+    (Takase et al. 2018, section 5.3)."""
+
+    history: list[float]  # dev perplexities of this phase
+
+    def __init__(
+        self, model: LanguageModel, config: TrainingConfig, batches: StreamBatches
+    ) -> None:
+        self.model, self.config, self.batches = model, config, batches
+        # torch.optim.ASGD would use each rate one step late, and ours differs from step to step.
+        self.optimizer = torch.optim.SGD(
+            model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+        )
+        self.average = Average(model)
+        self._start_phase(0)
+
+    def step(self, batch: Batch, done: float) -> float:
+        # A longer segment's mean gradient stands for more tokens.
+        rate = self.config.learning_rate * len(batch.inputs) / self.config.sequence_length
+        self.optimizer.param_groups[0]["lr"] = rate
+        self.optimizer.step()
+        self.average.add()
+        return rate
+
+    def evaluated(self, perplexity: float, best: dict[str, Tensor], improved: bool) -> None:
+        self.history.append(perplexity)
+        self.phase_improved |= improved
+        if self._phase_is_over() and not self.finished:
+            if self.phase >= 1:
+                self.model.load_state_dict(best)
+            self._start_phase(self.phase + 1)
+
+    @property
+    def finished(self) -> bool:
+        if not self.config.fine_tuning:
+            return self.phase >= 1 and self._phase_is_over()
+        return self.phase >= 2 and not self.phase_improved and self._phase_is_over()
+
+    def evaluation_weights(self) -> AbstractContextManager[None]:
+        return self.average.in_place()
+
+    def state(self) -> dict[str, Any]:
+        average = {"phase_steps": self.average.steps, "averages": self.average.weights}
+        return {name: getattr(self, name) for name in self._STATE} | average
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        for name in self._STATE:
+            setattr(self, name, state[name])
+        self.average.load(state["phase_steps"], state["averages"])
+
+    _STATE = ("phase", "phase_began", "phase_improved", "history")
+
+    def _start_phase(self, phase: int) -> None:
+        self.phase = phase
+        self.phase_began = self.batches.progress  # epochs
+        self.phase_improved = False
+        self.history = []
+        self.average.load(0, {})
+        if phase:
+            self.average.start()
+
+    def _phase_is_over(self) -> bool:
+        """Whether the last evaluation is worse than the best of those more than
+        ``non_monotone_interval`` evaluations earlier, or the phase has used up its epochs."""
+        *earlier, latest = self.history or (0.0,)
+        interval = self.config.non_monotone_interval
+        stalled = len(earlier) > interval and latest > min(earlier[:-interval])
+        length = self.batches.progress - self.phase_began
+        return stalled or bool(self.config.epochs and length >= self.config.epochs)

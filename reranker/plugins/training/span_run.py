@@ -1,0 +1,194 @@
+"""A training run of a span model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from reranker.chart.tagging import has_letters
+from reranker.checkpoints.model_file import content_sha256
+from reranker.checkpoints.span_file import save_span_model
+from reranker.checkpoints.span_vocabulary import END, UNKNOWN, SpanVocabulary
+from reranker.errors import ConfigError
+from reranker.languages import ENGLISH
+from reranker.models.batch import Batch
+from reranker.models.span_model import SpanModel
+from reranker.plugins.training.frozen_encoder import FrozenEncoder
+from reranker.plugins.training.loss import grouped_perplexity
+from reranker.plugins.training.pretrained import PretrainedEncoder
+from reranker.plugins.training.processes import Processes
+from reranker.plugins.training.recipes import FastRecipe
+from reranker.plugins.training.run import Run
+from reranker.plugins.training.span_config import SpanTrainingConfig
+from reranker.plugins.training.span_start import extended_model, new_model
+from reranker.plugins.training.span_temperature import fitted_temperature
+from reranker.plugins.training.spans import (
+    LabelledSentence,
+    SpanBatches,
+    labelled,
+    same_length,
+    span_batch,
+)
+from reranker.plugins.training.teacher import Teacher
+from reranker.plugins.training.word_vectors import WordVectors
+from reranker.trees.linearize import TaggedTree
+
+_LISTS = "words", "vector_words", "labels", "tags"
+
+
+class SpanRun(Run):
+    """Training on the spans of trees."""
+
+    config: SpanTrainingConfig
+    model: SpanModel
+
+    def __init__(
+        self,
+        config: SpanTrainingConfig,
+        train_trees: Sequence[TaggedTree],
+        dev_trees: Sequence[TaggedTree],
+        *,
+        device: str = "cpu",
+        processes: Processes = Processes(),
+        start_from: Path | None = None,
+        vectors: WordVectors | None = None,
+        encoder: PretrainedEncoder | None = None,
+        teacher: Path | None = None,
+        kept: Mapping[str, Any] | None = None,
+    ) -> None:
+        """``start_from`` is a span model whose training continues; ``encoder``, from which its own
+        started, gives it the pieces that it lacks. Otherwise ``encoder`` initialises the new
+        model's, and without it there is none. ``teacher`` is a span model whose probabilities are
+        learned, too. ``kept`` has a temperature and tags of punctuation that take the place of
+        those found in the trees. Raises ConfigError if there is nothing to learn from, or if the
+        configuration, ``encoder`` or ``teacher`` does not fit."""
+        super().__init__(config, device, processes)
+        self.start_from, self.kept = start_from, dict(kept or {})
+        self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
+        if start_from is None:
+            self.vocabulary, self.model = new_model(config, train_trees, vectors, encoder)
+        else:
+            self.vocabulary, self.model = extended_model(config, train_trees, start_from, encoder)
+        train, self.dev = (self._labelled(trees) for trees in (train_trees, dev_trees))
+        for name, sentences in (("training", train), ("dev", self.dev)):
+            if not sentences:
+                raise ConfigError(f"the {name} trees have no words")
+        self.teacher = None
+        if teacher:
+            self.teacher = Teacher(teacher, self.vocabulary, config.language, self.dtype, device)
+            self.words = [words for tree in train_trees if (words := tree.words)]
+        self.unknown_rates = _unknown_rates(train, self.vocabulary, config.unknown_share)
+        self.model.to(device)
+        self.train_trees = len(train)
+        if config.language != ENGLISH:
+            self.kept.setdefault("punctuation", punctuation_tags(train_trees))
+        limits = config.batch_tokens, config.batch_spans
+        slow = self.model.encoder.parameters() if self.model.encoder else ()
+        if self.model.encoder and not config.encoder_rate:
+            self.model.remembered = FrozenEncoder(self.model.encoder)
+        batches = SpanBatches(train, *limits, config.seed)
+        self.recipe = FastRecipe(self.model, config, batches, slow, config.encoder_rate)
+
+    def backward(self, batch: Batch) -> tuple[float, int]:
+        """The objective is the mean over words; the loss is per word, of all spans."""
+        self.model.train()
+        is_unknown = torch.rand(batch.inputs.shape) < self.unknown_rates[batch.inputs]
+        taught: tuple[Tensor | None, Tensor | None] = None, None
+        if self.teacher:
+            taught = self.teacher([self.words[each] for each in batch.sentences], batch.targets)
+        loss, words = self._loss(batch, batch.inputs.masked_fill(is_unknown, UNKNOWN), *taught)
+        torch.autograd.backward(loss / words)
+        return float(loss.detach()) / words, words
+
+    def weight(self, batch: Batch) -> int:
+        return (len(batch.inputs) - 2) * batch.inputs.shape[1]
+
+    @property
+    def dev_tokens(self) -> int:
+        return sum(sentence.length for sentence in self.dev)
+
+    def dev_perplexity(self) -> float:
+        """Perplexity per word, of the labels of all spans and, if tags are learned, of its tag."""
+        limits = self.config.batch_tokens, self.config.batch_spans
+        groups = same_length(range(len(self.dev)), self.dev, *limits)
+
+        def loss_of(numbers: Sequence[int]) -> tuple[Tensor, int]:
+            batch = span_batch([self.dev[number] for number in numbers])
+            return self._loss(batch, batch.inputs)
+
+        return grouped_perplexity(self.model, groups, loss_of, self.processes)
+
+    def write_checkpoint(self, path: Path) -> None:
+        self.model.eval()
+        information = {
+            **self.trained(),
+            "dev_trees": len(self.dev),
+            "train_trees": self.train_trees,
+            "start_from": self.start_from.name if self.start_from else "",
+            "word_vectors": len(self.vocabulary.vector_words),
+            "teacher": self.teacher.sha256 if self.teacher else "",
+            **self.kept,
+        }
+        if "temperature" not in information:
+            information["temperature"] = fitted_temperature(self.model, self.dev)
+        save_span_model(path, self.model, self.vocabulary, information, self.stored)
+
+    def identity(self) -> dict[str, Any]:
+        vocabulary = self.vocabulary
+        lists = {name: getattr(vocabulary, name) for name in _LISTS if getattr(vocabulary, name)}
+        if vocabulary.pieces:
+            lists["pieces"] = vocabulary.pieces.pieces
+        return {
+            **({"teacher": self.teacher.sha256} if self.teacher else {}),
+            "config": self.settings(),
+            "vocabulary": content_sha256({name: list(each) for name, each in lists.items()}),
+            "trees": self.train_trees,
+        }
+
+    def _labelled(self, trees: Sequence[TaggedTree]) -> list[LabelledSentence]:
+        """The trees that have words, labelled; a tree may hold nothing but traces."""
+        sentences = (labelled(self.vocabulary, tree) for tree in trees)
+        return [sentence for sentence in sentences if sentence.length]
+
+    def _loss(
+        self, batch: Batch, words: Tensor, labels: Tensor | None = None, tags: Tensor | None = None
+    ) -> tuple[Tensor, int]:
+        """The summed loss in nats, including the teacher's probabilities of ``labels`` and
+        ``tags``, and the number of words."""
+        assert batch.source is not None
+        loss = self.model.loss(
+            words.to(self.device),
+            batch.source.to(self.device),
+            batch.targets.to(self.device),
+            self.dtype,
+            (labels, tags),
+            self.config.taught_share,
+        )
+        return loss, (len(words) - 2) * words.shape[1]
+
+
+def punctuation_tags(trees: Iterable[TaggedTree]) -> list[str]:
+    """The tags of marks: those most of whose words have neither letters nor digits."""
+    words, marks = Counter[str](), Counter[str]()
+    for tree in trees:
+        for word, tag in zip(tree.words, tree.tags, strict=False):
+            words[tag] += 1
+            marks[tag] += not has_letters(word)
+    return sorted(tag for tag, count in words.items() if marks[tag] > count / 2)
+
+
+def _unknown_rates(
+    sentences: Sequence[LabelledSentence], vocabulary: SpanVocabulary, share: float
+) -> Tensor:
+    """The rate at which each word is replaced by the unknown word in training, so that the model
+    learns to handle unknown words; it is high for rare words (Stern et al. 2017, section 5)."""
+    counts = Counter(row for sentence in sentences for row in sentence.words)
+    rates = torch.zeros(vocabulary.word_count)
+    for row in range(END + 1, vocabulary.word_count):
+        rates[row] = share / (share + counts[row]) if share else 0.0
+    return rates

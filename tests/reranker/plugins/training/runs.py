@@ -1,0 +1,38 @@
+"""Training from data to a checkpoint in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from reranker.plugins.generation.pair_config import PairConfig
+from reranker.plugins.generation.pair_run import PairRun
+from reranker.plugins.training import loop
+from reranker.plugins.training.config import TrainingConfig
+from reranker.plugins.training.language_model_run import LanguageModelRun
+from reranker.plugins.training.run import Progress, Run
+from reranker.plugins.training.run_config import RunConfig
+from reranker.plugins.training.span_config import SpanTrainingConfig
+from reranker.plugins.training.span_run import SpanRun
+
+RUNS: dict[type[RunConfig], Callable[..., Run]] = {
+    TrainingConfig: LanguageModelRun,
+    PairConfig: PairRun,
+    SpanTrainingConfig: SpanRun,
+}
+
+
+def train(
+    config: RunConfig,
+    data: Any,
+    dev: Any,
+    out: Path,
+    log_folder: Path,
+    *,
+    report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
+    **start: Any,
+) -> float:
+    """Train a new run with this configuration; returns its dev perplexity. ``start`` is what else
+    its class takes."""
+    return loop.train(RUNS[type(config)](config, data, dev, **start), out, log_folder, report)
