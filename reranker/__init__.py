@@ -59,7 +59,7 @@ _MODULES = {
     "Reranker": "pipeline",
     "Tree": "trees",
     "Weighing": "ranking",
-    "measure": "complexity.measurement",
+    "measure": "plugins.measure.measurement",
     "parse": "defaults",
     "surprisal": "incremental.surprisal",
 }

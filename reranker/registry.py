@@ -70,7 +70,8 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "search trees, parser output or text for a pattern, with probabilities",
         ),
         "measure": Entry(
-            "reranker.commands.measure", "how complex the syntax of a text is, and how sure that is"
+            "reranker.plugins.measure.command",
+            "how complex the syntax of a text is, and how sure that is",
         ),
         "models": Entry("reranker.commands.models", "the language models that are installed"),
         "parse": Entry(

@@ -12,9 +12,9 @@ from typing import Any
 
 from reranker.commands.tree_files import TreeFiles
 from reranker.commands.tree_files import add_arguments as add_files
-from reranker.complexity.measures import Counted, Difference, Row, Totals, differences
 from reranker.errors import InputError
 from reranker.languages import ENGLISH
+from reranker.plugins.measure.measures import Counted, Difference, Row, Totals, differences
 
 EXAMPLES = """examples:
   rerank measure essay.txt

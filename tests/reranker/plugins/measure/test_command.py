@@ -14,10 +14,10 @@ import pytest
 
 import reranker
 from reranker.commands.main import main
-from reranker.complexity.measures import RATIOS
 from reranker.errors import InputError
 from reranker.parsers.parser import CANDIDATES, ParserSettings
 from reranker.parsers.registry import create_parser
+from reranker.plugins.measure.measures import RATIOS
 from reranker.trees.tree import Tree
 from tests.reranker.small_files import bllip, write
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reranker.complexity.structures import COUNTED, STRUCTURES, counts
 from reranker.errors import TreeError
 from reranker.nbest import read_nbest
+from reranker.plugins.measure.structures import COUNTED, STRUCTURES, counts
 from reranker.search.pattern import Pattern
 from reranker.search.table import Table
 from reranker.trees.linearize import cleaned

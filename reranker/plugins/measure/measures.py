@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reranker.complexity.structures import COUNTED, Values, counts
+from reranker.plugins.measure.structures import COUNTED, Values, counts
 from reranker.search.parses import Parses
 from reranker.trees.tree import short_repr
 

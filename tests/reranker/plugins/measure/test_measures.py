@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reranker.complexity.measures import RATIOS, Counted, Difference, Row, Totals, differences
-from reranker.complexity.structures import COUNTED, counts
+from reranker.plugins.measure.measures import RATIOS, Counted, Difference, Row, Totals, differences
+from reranker.plugins.measure.structures import COUNTED, counts
 from reranker.search.parses import Parses
 from reranker.trees.tree import Tree
 
