@@ -66,7 +66,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "reranker.plugins.generation.command", "trees, translations or headlines by beam search"
         ),
         "grep": Entry(
-            "reranker.commands.grep",
+            "reranker.plugins.grep.command",
             "search trees, parser output or text for a pattern, with probabilities",
         ),
         "measure": Entry(

@@ -10,10 +10,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from reranker.commands.tree_files import TreeFiles
-from reranker.commands.tree_files import add_arguments as add_files
 from reranker.errors import InputError
 from reranker.languages import ENGLISH
+from reranker.plugins.grep.tree_files import TreeFiles
+from reranker.plugins.grep.tree_files import add_arguments as add_files
 from reranker.plugins.measure.measures import Counted, Difference, Row, Totals, differences
 
 EXAMPLES = """examples:

@@ -11,8 +11,8 @@ from reranker.files.frame import data_frame
 from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import CANDIDATES, Parser, temperature_of
 from reranker.parsers.running import ParsedLists
+from reranker.plugins.grep.parses import Parses, from_nbest
 from reranker.plugins.measure.measures import Counted, Difference, Row, Totals, differences
-from reranker.search.parses import Parses, from_nbest
 from reranker.text.conventions import Convention
 from reranker.text.given import sentences
 from reranker.text.splitting import Form

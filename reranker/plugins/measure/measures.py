@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from reranker.plugins.grep.parses import Parses
 from reranker.plugins.measure.structures import COUNTED, Values, counts
-from reranker.search.parses import Parses
 from reranker.trees.tree import short_repr
 
 RATIOS = {

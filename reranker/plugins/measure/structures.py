@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from reranker.errors import TreeError
 from reranker.nbest.data import UNKNOWN_TAG
-from reranker.search.pattern import Pattern
-from reranker.search.table import Table
+from reranker.plugins.grep.pattern import Pattern
+from reranker.plugins.grep.table import Table
 from reranker.trees.linearize import cleaned
 from reranker.trees.tree import Tree
 

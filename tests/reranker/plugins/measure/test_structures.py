@@ -6,9 +6,9 @@ import pytest
 
 from reranker.errors import TreeError
 from reranker.nbest import read_nbest
+from reranker.plugins.grep.pattern import Pattern
+from reranker.plugins.grep.table import Table
 from reranker.plugins.measure.structures import COUNTED, STRUCTURES, counts
-from reranker.search.pattern import Pattern
-from reranker.search.table import Table
 from reranker.trees.linearize import cleaned
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import read_treebank

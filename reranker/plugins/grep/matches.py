@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reranker.search.parses import Parses
-from reranker.search.pattern import Pattern
-from reranker.search.table import Table, members
+from reranker.plugins.grep.parses import Parses
+from reranker.plugins.grep.pattern import Pattern
+from reranker.plugins.grep.table import Table, members
 from reranker.trees.tree import Tree
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reranker.search.matches import Words, matches
-from reranker.search.parses import Parses
-from reranker.search.pattern import Pattern
+from reranker.plugins.grep.matches import Words, matches
+from reranker.plugins.grep.parses import Parses
+from reranker.plugins.grep.pattern import Pattern
 from reranker.trees.tree import Tree
 
 

@@ -27,7 +27,7 @@ from reranker.nbest import NBest, Rejected, read_nbest
 from reranker.nbest.dialects.registry import recognise
 from reranker.nbest.words import encoding_fault, printable
 from reranker.parsers.parser import CANDIDATES
-from reranker.search.parses import Parses, from_nbest
+from reranker.plugins.grep.parses import Parses, from_nbest
 from reranker.text.kinds import refuse_other_than_text
 from reranker.text.reading import CUT
 from reranker.text.splitting import Form

@@ -10,12 +10,12 @@ import sys
 from collections.abc import Iterator
 
 from reranker.commands.arguments import weight
-from reranker.commands.tree_files import TreeFiles
-from reranker.commands.tree_files import add_arguments as add_files
 from reranker.files.visible import visible
-from reranker.search.matches import Match, Words, matches
-from reranker.search.parses import Parses
-from reranker.search.pattern import Pattern
+from reranker.plugins.grep.matches import Match, Words, matches
+from reranker.plugins.grep.parses import Parses
+from reranker.plugins.grep.pattern import Pattern
+from reranker.plugins.grep.tree_files import TreeFiles
+from reranker.plugins.grep.tree_files import add_arguments as add_files
 from reranker.trees.tree import Tree
 
 EXAMPLES = """examples:

@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import NoReturn, TypeVar
 
 from reranker.errors import InputError, TreeError
-from reranker.search.relations import RELATIONS, Nodes, Targets, nth_child, through
-from reranker.search.table import Table, members
+from reranker.plugins.grep.relations import RELATIONS, Nodes, Targets, nth_child, through
+from reranker.plugins.grep.table import Table, members
 from reranker.trees.linearize import FUNCTION_TAG
 
 MAX_LENGTH = 5_000
