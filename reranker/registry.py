@@ -80,7 +80,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
         ),
         "serve": Entry("reranker.commands.serve", "rerank over HTTP, with a web page"),
         "show": Entry(
-            "reranker.commands.show",
+            "reranker.plugins.showing.command",
             "draw trees: the best beside the parser's first, right or wrong",
         ),
         "surprisal": Entry(

@@ -143,7 +143,7 @@ def test_lists_and_trees_show_their_first_tree(tmp_path: Path, gold: str, capsys
 
 def test_marks_agree_with_evalb_on_the_examples(capsys: Capture) -> None:
     """Every parse's right and wrong brackets are those that EVALB's F1 is made of."""
-    examples = Path(__file__).parents[3] / "examples"
+    examples = Path(__file__).parents[4] / "examples"
     gold = str(examples / "gold.mrg")
     arguments = [str(examples / "parses.txt"), "--gold", gold, "--gold-tags", "--width", "20"]
     text = shown(capsys, *arguments)

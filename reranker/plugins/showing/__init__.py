@@ -1,0 +1,1 @@
+"""``rerank show``: trees drawn on a terminal and as pictures."""
