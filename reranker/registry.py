@@ -52,7 +52,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "rerank many files, here or on many machines, with Ray",
         ),
         "compare": Entry(
-            "reranker.commands.compare",
+            "reranker.plugins.tuning.compare_command",
             "whether the difference of two parsers' F1 is more than chance",
         ),
         "completion": Entry(
@@ -92,7 +92,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "train a language model on a treebank, or an encoder-decoder",
         ),
         "tune": Entry(
-            "reranker.commands.tune",
+            "reranker.plugins.tuning.command",
             "find the best --lm-weight and more, from ranked output and gold trees",
         ),
         "validate": Entry(

@@ -23,10 +23,10 @@ from reranker.commands.arguments import script_parser, whole_number
 from reranker.commands.ranked_file import ranked_lines
 from reranker.errors import InputError, RerankError
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
-from reranker.evaluation.significance import compare
 from reranker.files.table import grid
+from reranker.plugins.tuning.lists import ScoredLists, read_scored
+from reranker.plugins.tuning.significance import compare
 from reranker.ranking import Weighing
-from reranker.tuning.lists import ScoredLists, read_scored
 
 Subset = tuple[str, ...]
 

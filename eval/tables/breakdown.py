@@ -22,11 +22,11 @@ from reranker.commands.arguments import script_parser
 from reranker.commands.ranked_file import ranked_lines
 from reranker.errors import InputError, RerankError
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
-from reranker.evaluation.significance import compare
 from reranker.files.table import grid
 from reranker.files.text import read_lines
+from reranker.plugins.tuning.lists import ScoredLists, read_scored
+from reranker.plugins.tuning.significance import compare
 from reranker.ranking import Weighing
-from reranker.tuning.lists import ScoredLists, read_scored
 
 _LENGTHS = (10, 20, 30, 40)
 HEADS = ["", "sentences", "first tree", "chosen", "gain", "p"]

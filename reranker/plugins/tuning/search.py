@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from reranker.evaluation.brackets import f1_by_row
+from reranker.plugins.tuning.lists import Array, ScoredLists
 from reranker.ranking import Weighing
-from reranker.tuning.lists import Array, ScoredLists
 
 # The best point of a line, of so many tried, is the middle of the window (this share of the line on
 # either side) with the best mean F1: a narrow peak between two worse places is chance.

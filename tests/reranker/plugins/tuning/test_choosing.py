@@ -13,9 +13,9 @@ from reranker.checkpoints.ensemble_file import read_ensemble_file
 from reranker.commands.main import main
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
 from reranker.nbest import Candidate, NBest
+from reranker.plugins.tuning.choosing import choose, cross_validated, outcomes
+from reranker.plugins.tuning.lists import read_scored
 from reranker.ranking import Scored, Weighing, rank
-from reranker.tuning.choosing import choose, cross_validated, outcomes
-from reranker.tuning.lists import read_scored
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write
 from tests.reranker.tuned_lists import (

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models, write_ensemble_file
 from reranker.commands.arguments import counted, weight, whole_number
 from reranker.commands.ranked_file import ranked_lines
-from reranker.commands.tune_tables import ConfidenceTable
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_paths, write_line
 from reranker.files.table import aligned
+from reranker.plugins.tuning.command_tables import ConfidenceTable
 from reranker.trees.treebank import treebank_files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from reranker.plugins.tuning.choosing import Outcome
+    from reranker.plugins.tuning.lists import ScoredLists
     from reranker.ranking import Weighing
-    from reranker.tuning.choosing import Outcome
-    from reranker.tuning.lists import ScoredLists
 
 EXAMPLES = """examples:
   rerank --nbest dev.txt --models ckpt/*.pt --output ranked --out dev.jsonl
@@ -99,7 +99,7 @@ def _read(arguments: argparse.Namespace, paths: Sequence[Path]) -> ScoredLists:
     """The scored lists. Raises InputError for files that do not match each other or the models at
     ``paths``."""
     from reranker.evaluation.brackets import GoldTrees
-    from reranker.tuning.lists import read_scored
+    from reranker.plugins.tuning.lists import read_scored
 
     ranked = ranked_lines(arguments.ranked, treebank_files(arguments.gold)[0])
     gold = GoldTrees(arguments.gold, arguments.gold_tags)
@@ -117,8 +117,8 @@ def _weighed(
 ) -> tuple[list[Outcome], Outcome]:
     """What was tried, and which of it was chosen. Raises InputError for a weight below 1 if parser
     scores are missing."""
+    from reranker.plugins.tuning.choosing import choose, outcomes, untuned
     from reranker.ranking import Weighing
-    from reranker.tuning.choosing import choose, outcomes, untuned
 
     if lm_weight is None:
         tried = outcomes(lists, folds)
@@ -131,7 +131,7 @@ def _weighed(
 
 def _print_sweep(lists: ScoredLists) -> None:
     from reranker.evaluation.brackets import corpus_f1
-    from reranker.tuning.choosing import sweep
+    from reranker.plugins.tuning.choosing import sweep
 
     half = (len(lists) + 1) // 2
     parts = [part for part in (lists[:half], lists[half:], lists) if len(part)]
@@ -183,7 +183,7 @@ def _draw(figure: Figure, lists: ScoredLists, chosen: Weighing) -> None:
     """Draw F1 of the lists by ``lm_weight``, with the other weights of ``chosen``. Raises
     InputError if there are no parser scores to mix with."""
     from reranker.evaluation.brackets import corpus_f1
-    from reranker.tuning.search import WINDOW, f1_by_lm_weight
+    from reranker.plugins.tuning.search import WINDOW, f1_by_lm_weight
 
     if not lists.has_parser_scores:
         raise InputError("nothing to plot: without parser scores only one weight is possible")

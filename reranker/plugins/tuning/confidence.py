@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from reranker.confidence import FEATURES, Calibration, features
 from reranker.evaluation.brackets import f1_by_row
+from reranker.plugins.tuning.lists import Array, ScoredLists
 from reranker.ranking import Weighing
-from reranker.tuning.lists import Array, ScoredLists
 
 FEWEST = 25  # choices that are better, and that are not: of fewer nothing is learned
 BINS = 10

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.evaluation.brackets import corpus_f1
-from reranker.evaluation.significance import randomisation_p
+from reranker.plugins.tuning.lists import ScoredLists
+from reranker.plugins.tuning.search import tune
+from reranker.plugins.tuning.significance import randomisation_p
 from reranker.ranking import Weighing
-from reranker.tuning.lists import ScoredLists
-from reranker.tuning.search import tune
 
 WEIGHTS = tuple(round(step * 0.05, 2) for step in range(21))
 

@@ -10,8 +10,7 @@ import pytest
 
 from reranker.confidence import Calibration, features
 from reranker.nbest import Candidate, NBest
-from reranker.ranking import Scored, Weighing, rank
-from reranker.tuning.confidence import (
+from reranker.plugins.tuning.confidence import (
     Bin,
     Choices,
     Judged,
@@ -20,6 +19,7 @@ from reranker.tuning.confidence import (
     fit,
     probabilities,
 )
+from reranker.ranking import Scored, Weighing, rank
 from tests.reranker.tuned_lists import lists, random_lists
 
 RIGHT, SO_SO, WRONG, LEFT_OUT = (4, 4, 4), (2, 4, 4), (0, 4, 4), (0, 0, 0)

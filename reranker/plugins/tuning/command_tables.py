@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from reranker.confidence import Calibration
+    from reranker.plugins.tuning.confidence import Judged
+    from reranker.plugins.tuning.lists import ScoredLists
     from reranker.ranking import Weighing
-    from reranker.tuning.confidence import Judged
-    from reranker.tuning.lists import ScoredLists
 
 HEADS = (
     "choices", "are better", "said", "calibration error", "by chance", "Brier", "constant",
@@ -41,7 +41,7 @@ class ConfidenceTable:
     to."""
 
     def __init__(self, lists: ScoredLists, weighing: Weighing, folds: int) -> None:
-        from reranker.tuning.confidence import choices, cross_validated, fit
+        from reranker.plugins.tuning.confidence import choices, cross_validated, fit
 
         self._lists, self._weighing, self._folds = lists, weighing, folds
         self._choices = choices(lists, weighing)
@@ -52,7 +52,7 @@ class ConfidenceTable:
 
     def format(self) -> str:
         """The figures, or why there are none."""
-        from reranker.tuning.confidence import FEWEST
+        from reranker.plugins.tuning.confidence import FEWEST
 
         better = int(self._choices.is_better.sum())
         text = (
@@ -70,7 +70,7 @@ class ConfidenceTable:
 
     def _rows(self) -> list[tuple[str, ...]]:
         """The figures for unseen choices under the fitted weight and under others."""
-        from reranker.tuning.confidence import cross_validated
+        from reranker.plugins.tuning.confidence import cross_validated
 
         own = self._weighing.lm_weight
         judged = {f"W = {own:.2f}": self._unseen}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reranker.commands.main import main
 from reranker.evaluation.brackets import corpus_f1
-from reranker.evaluation.significance import bootstrap_differences, compare, randomisation_p
+from reranker.plugins.tuning.significance import bootstrap_differences, compare, randomisation_p
 
 GOLD = "(TOP (S (NP (A a)) (VP (B b) (NP (C c)))))"  # brackets S, NP, VP, NP
 SAME = GOLD.replace("TOP", "S1")
