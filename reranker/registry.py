@@ -44,7 +44,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "train the models on to your own kind of text, without a treebank of it",
         ),
         "analyse": Entry(
-            "reranker.commands.analyse",
+            "reranker.plugins.analysis.command",
             "what models do: the papers' tables and figures about them",
         ),
         "cluster": Entry(

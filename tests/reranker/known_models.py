@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from reranker.analysis.readings import LinearTree, linear_tree
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import (
@@ -22,6 +21,7 @@ from reranker.models import (
     RecurrentMemoryConfig,
 )
 from reranker.models.layer import LstmLayer
+from reranker.plugins.analysis.readings import LinearTree, linear_tree
 from reranker.trees.tree import Tree
 
 THE_DOG = "(S1 (NP (DT The) (NN dog)))"

@@ -13,13 +13,13 @@ from reranker.commands.main import main
 from reranker.errors import KindError
 from reranker.nbest import ReadOptions, read_nbest
 from reranker.nbest.tokens_file import read_sentences
+from reranker.plugins.analysis.passages import read_passages
 from reranker.plugins.cluster.work import TextOptions, _text
 from reranker.process.cancellation import Cancellation
 from reranker.service.errors import RequestError
 from reranker.service.requests.reading import Body, read
 from reranker.service.settings import load_settings
 from reranker.text.given import sentences
-from reranker.text.passages import read_passages
 from reranker.text.reading import Text
 from reranker.text.running import read_running_text
 from reranker.trees.treebank import read_sentences as read_gold

@@ -15,14 +15,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from reranker.analysis.classes import ALL, Total
-from reranker.analysis.readings import LinearTree, ReadBatch, Tick, ignore, read_in_batches
-from reranker.analysis.report import grouped_bars, names
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
 from reranker.files.table import aligned
 from reranker.models.running import read_through
+from reranker.plugins.analysis.classes import ALL, Total
+from reranker.plugins.analysis.readings import LinearTree, ReadBatch, Tick, ignore, read_in_batches
+from reranker.plugins.analysis.report import grouped_bars, names
 from reranker.text.running import OPENING, Line, encoded, is_mark, opening_id, read_running_text
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from reranker.analysis.readings import LinearTree, Tick, ignore, read_in_batches
-from reranker.analysis.report import panels, percent, without_formulas
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
 from reranker.files.table import aligned
+from reranker.plugins.analysis.readings import LinearTree, Tick, ignore, read_in_batches
+from reranker.plugins.analysis.report import panels, percent, without_formulas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from reranker.analysis.report import names
 from reranker.errors import InputError
 from reranker.files.figure import label_plainly
 from reranker.files.table import aligned
 from reranker.files.text import open_text
+from reranker.plugins.analysis.report import names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

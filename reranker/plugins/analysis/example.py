@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from reranker.analysis.attention import window_of
-from reranker.analysis.readings import LinearTree, read_in_batches
-from reranker.analysis.report import percent, without_formulas
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
 from reranker.files.table import aligned
 from reranker.perplexity import perplexity
+from reranker.plugins.analysis.attention import window_of
+from reranker.plugins.analysis.readings import LinearTree, read_in_batches
+from reranker.plugins.analysis.report import percent, without_formulas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reranker.analysis.readings import LinearTree, Tick, ignore, token_log_probabilities
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.files.figure import label_plainly
 from reranker.files.table import aligned
 from reranker.perplexity import perplexity
+from reranker.plugins.analysis.readings import LinearTree, Tick, ignore, token_log_probabilities
 from reranker.trees.linearize import is_word
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from reranker.analysis.readings import LinearTree, Tick, ignore, read_in_batches
-from reranker.analysis.report import grouped_bars, percent
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
 from reranker.files.table import aligned
 from reranker.models import Features, LanguageModel
 from reranker.perplexity import perplexity
-from reranker.text.passages import read_passages
+from reranker.plugins.analysis.passages import read_passages
+from reranker.plugins.analysis.readings import LinearTree, Tick, ignore, read_in_batches
+from reranker.plugins.analysis.report import grouped_bars, percent
 from reranker.text.reading import Refused
 
 if TYPE_CHECKING:

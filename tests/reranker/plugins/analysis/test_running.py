@@ -11,10 +11,14 @@ import numpy as np
 import pytest
 import torch
 
-from reranker.analysis.last_word import last_word, read_set
-from reranker.analysis.mixture import mixture_weights
-from reranker.analysis.rank import _singular_values, matrix_rank
-from reranker.analysis.running import (
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.vocabulary import Vocabulary
+from reranker.errors import InputError
+from reranker.models import LanguageModel
+from reranker.plugins.analysis.last_word import last_word, read_set
+from reranker.plugins.analysis.mixture import mixture_weights
+from reranker.plugins.analysis.rank import _singular_values, matrix_rank
+from reranker.plugins.analysis.running import (
     RunningText,
     averaged,
     predicted_tokens,
@@ -22,10 +26,6 @@ from reranker.analysis.running import (
     text_log_probabilities,
     token_score_lines,
 )
-from reranker.checkpoints.checkpoint import Checkpoint
-from reranker.checkpoints.vocabulary import Vocabulary
-from reranker.errors import InputError
-from reranker.models import LanguageModel
 from reranker.text.running import CLOSING, OPENING, encoded, opening_id
 from tests.models.settings import ONE_OF_EACH, SETTINGS, build
 from tests.reranker.ensembles import untrained

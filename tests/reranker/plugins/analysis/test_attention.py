@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from reranker.analysis.attention import (
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.vocabulary import Vocabulary
+from reranker.errors import InputError
+from reranker.plugins.analysis.attention import (
     AttentionWindow,
     attention_at,
     attention_by_position,
     random_places,
     window_of,
 )
-from reranker.analysis.example import predict
-from reranker.checkpoints.checkpoint import Checkpoint
-from reranker.checkpoints.vocabulary import Vocabulary
-from reranker.errors import InputError
+from reranker.plugins.analysis.example import predict
 from tests.models.settings import SETTINGS, build
 from tests.reranker.known_models import (
     THE_DOG,

@@ -12,15 +12,20 @@ from pathlib import Path
 import pytest
 import torch
 
-from reranker.analysis.classes import broad_class, totals_by_class
-from reranker.analysis.curves import Evaluation, read_curves, read_log
-from reranker.analysis.mixture import component_layers, mixture_weights
-from reranker.analysis.rank import MatrixRank, matrix_rank
-from reranker.analysis.readings import LinearTree, linear_tree, read_trees, token_log_probabilities
-from reranker.analysis.report import names
-from reranker.analysis.windows import WindowPoint, Windows, point
 from reranker.errors import InputError
 from reranker.models import AwdLstmDoc, Config
+from reranker.plugins.analysis.classes import broad_class, totals_by_class
+from reranker.plugins.analysis.curves import Evaluation, read_curves, read_log
+from reranker.plugins.analysis.mixture import component_layers, mixture_weights
+from reranker.plugins.analysis.rank import MatrixRank, matrix_rank
+from reranker.plugins.analysis.readings import (
+    LinearTree,
+    linear_tree,
+    read_trees,
+    token_log_probabilities,
+)
+from reranker.plugins.analysis.report import names
+from reranker.plugins.analysis.windows import WindowPoint, Windows, point
 from reranker.trees.tree import Tree
 from tests.models.settings import SETTINGS, build
 from tests.reranker.ensembles import CANDIDATES, untrained

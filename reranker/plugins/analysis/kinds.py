@@ -12,7 +12,14 @@ from typing import TypeVar
 import torch
 from tqdm import tqdm
 
-from reranker.analysis.attention import (
+from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from reranker.checkpoints.devices import devices
+from reranker.checkpoints.ensemble_file import named_models
+from reranker.checkpoints.vocabulary import Vocabulary
+from reranker.errors import InputError
+from reranker.files.output import open_whole
+from reranker.files.visible import visible
+from reranker.plugins.analysis.attention import (
     AttentionByPosition,
     AttentionSample,
     attention_at,
@@ -20,15 +27,15 @@ from reranker.analysis.attention import (
     checked_window,
     random_places,
 )
-from reranker.analysis.classes import ClassPerplexities, broad_class, totals_by_class
-from reranker.analysis.curves import read_curves
-from reranker.analysis.example import Example, predict
-from reranker.analysis.last_word import LastWord, LastWords, last_word, read_set
-from reranker.analysis.mixture import LayerWeights, Variation, mixture_weights
-from reranker.analysis.rank import MatrixRank, Ranks, matrix_rank
-from reranker.analysis.readings import LinearTree, Tick, ignore, read_trees, token_count
-from reranker.analysis.report import Analysis, names
-from reranker.analysis.running import (
+from reranker.plugins.analysis.classes import ClassPerplexities, broad_class, totals_by_class
+from reranker.plugins.analysis.curves import read_curves
+from reranker.plugins.analysis.example import Example, predict
+from reranker.plugins.analysis.last_word import LastWord, LastWords, last_word, read_set
+from reranker.plugins.analysis.mixture import LayerWeights, Variation, mixture_weights
+from reranker.plugins.analysis.rank import MatrixRank, Ranks, matrix_rank
+from reranker.plugins.analysis.readings import LinearTree, Tick, ignore, read_trees, token_count
+from reranker.plugins.analysis.report import Analysis, names
+from reranker.plugins.analysis.running import (
     RunningText,
     Source,
     TextPerplexities,
@@ -39,14 +46,7 @@ from reranker.analysis.running import (
     text_log_probabilities,
     token_score_lines,
 )
-from reranker.analysis.windows import Windows, point
-from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from reranker.checkpoints.devices import devices
-from reranker.checkpoints.ensemble_file import named_models
-from reranker.checkpoints.vocabulary import Vocabulary
-from reranker.errors import InputError
-from reranker.files.output import open_whole
-from reranker.files.visible import visible
+from reranker.plugins.analysis.windows import Windows, point
 
 logger = logging.getLogger(__name__)
 

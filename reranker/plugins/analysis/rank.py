@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from reranker.analysis.mixture import component_layers
-from reranker.analysis.readings import LinearTree, ReadBatch, Tick, ignore, read_in_batches
-from reranker.analysis.running import RunningText, Source, read_source
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.files.table import aligned
+from reranker.plugins.analysis.mixture import component_layers
+from reranker.plugins.analysis.readings import LinearTree, ReadBatch, Tick, ignore, read_in_batches
+from reranker.plugins.analysis.running import RunningText, Source, read_source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from reranker.analysis.readings import Tick, ignore
-from reranker.analysis.report import legend_beside, panels, percent
-from reranker.analysis.running import Source, read_source
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
 from reranker.files.table import aligned
 from reranker.models import LanguageModel
+from reranker.plugins.analysis.readings import Tick, ignore
+from reranker.plugins.analysis.report import legend_beside, panels, percent
+from reranker.plugins.analysis.running import Source, read_source
 from reranker.trees.linearize import is_word
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from reranker.analysis.readings import LinearTree, Tick, ignore, token_log_probabilities
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import InputError
 from reranker.files.table import aligned
 from reranker.perplexity import perplexity
+from reranker.plugins.analysis.readings import LinearTree, Tick, ignore, token_log_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

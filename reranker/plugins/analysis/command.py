@@ -1,4 +1,4 @@
-"""``rerank analyse``: its flags; ``reranker.analysis.kinds`` does the work."""
+"""``rerank analyse``: its flags; ``reranker.plugins.analysis.kinds`` does the work."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print an analysis; returns the exit code: 1 if some input was left out."""
     with loading("PyTorch"):
-        from reranker.analysis.kinds import analysed
+        from reranker.plugins.analysis.kinds import analysed
 
     names = ("models", "text", "passages", "runs")
     inputs: list[str | Path] = [*treebank_files(getattr(arguments, "trees", None) or [])]
