@@ -61,7 +61,7 @@ _MODULES = {
     "Weighing": "ranking",
     "measure": "plugins.measure.measurement",
     "parse": "defaults",
-    "surprisal": "incremental.surprisal",
+    "surprisal": "plugins.surprisal.surprisal",
 }
 
 

@@ -84,7 +84,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "draw trees: the best beside the parser's first, right or wrong",
         ),
         "surprisal": Entry(
-            "reranker.commands.surprisal",
+            "reranker.plugins.surprisal.command",
             "what each word of a text costs a reader: surprisal by syntactic models",
         ),
         "train": Entry(
@@ -100,7 +100,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
         ),
     },
     "parsers": {
-        "beam": Entry("reranker.parsers.beam:BeamParser"),
+        "beam": Entry("reranker.plugins.surprisal.beam_parser:BeamParser"),
         "benepar": Entry("reranker.parsers.benepar:BeneparParser"),
         "bllip": Entry("reranker.parsers.bllip:BllipParser"),
         "chart": Entry("reranker.parsers.chart:ChartParser"),
@@ -110,7 +110,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
     },
     "trainings": {"encoder-decoder": Entry("reranker.plugins.generation.pair_training")},
     "servers": {"ray": Entry("reranker.plugins.cluster.serving")},
-    "children": {"surprisal": Entry("reranker.incremental.service_child")},
+    "children": {"surprisal": Entry("reranker.plugins.surprisal.service_child")},
 }
 
 

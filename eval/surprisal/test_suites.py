@@ -32,7 +32,7 @@ from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.arguments import positive, script_parser
 from reranker.errors import InputError
 from reranker.files.table import aligned
-from reranker.incremental.surprisal import surprisal
+from reranker.plugins.surprisal.surprisal import surprisal
 
 _DRAWS, _SEED = 1_000_000, 1
 _REGION = re.compile(r"\(\s*(\d+|\*)\s*;\s*%([^%()]+)%\s*\)")

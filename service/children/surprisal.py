@@ -1,4 +1,4 @@
-"""Requests to a surprisal child, and its answers. ``reranker.incremental.service_child`` runs
+"""Requests to a surprisal child, and its answers. ``reranker.plugins.surprisal.service_child`` runs
 there."""
 
 from __future__ import annotations

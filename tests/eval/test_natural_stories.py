@@ -15,7 +15,7 @@ import torch
 
 from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.errors import InputError
-from tests.reranker.incremental.toy import checkpoint
+from tests.reranker.plugins.surprisal.toy import checkpoint
 
 SCRIPT = Path(__file__).parents[2] / "eval" / "surprisal" / "natural_stories.py"
 WORDS = [

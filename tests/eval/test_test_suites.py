@@ -16,7 +16,7 @@ import torch
 import reranker
 from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.errors import InputError
-from tests.reranker.incremental.toy import checkpoint
+from tests.reranker.plugins.surprisal.toy import checkpoint
 
 SCRIPT = Path(__file__).parents[2] / "eval" / "surprisal" / "test_suites.py"
 

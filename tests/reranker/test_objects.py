@@ -12,10 +12,10 @@ import pytest
 
 import reranker
 from reranker.errors import InputError, TreeError
-from reranker.incremental.sentence import SentenceMeasures, WordMeasures
-from reranker.incremental.surprisal import SentenceSurprisal, Surprisals
 from reranker.nbest import from_candidates
 from reranker.nbest.data import Certainty, NBest, Origin, Sentence
+from reranker.plugins.surprisal.sentence import SentenceMeasures, WordMeasures
+from reranker.plugins.surprisal.surprisal import SentenceSurprisal, Surprisals
 from reranker.ranking import Ranked, Ranking, Rankings, Scored, Weighing, rank
 from reranker.sentence import Constituent
 from reranker.text.reading import TextSentence

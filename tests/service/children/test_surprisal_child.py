@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from reranker.errors import RerankError
-from reranker.incremental.service_child import _ForwardModels
 from reranker.nbest.data import Origin, Sentence
+from reranker.plugins.surprisal.service_child import _ForwardModels
 from reranker.service.children.surprisal import ToRead
 from reranker.text.reading import TextSentence
 

@@ -11,7 +11,7 @@ import torch
 from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.client import Client, ServiceError
 from tests.checkout import before_python_path
-from tests.reranker.incremental.toy import checkpoint
+from tests.reranker.plugins.surprisal.toy import checkpoint
 from tests.service.requests.test_limits import error_of
 from tests.service.servers import Server, serving
 

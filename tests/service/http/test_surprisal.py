@@ -16,7 +16,7 @@ from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.client import Client
 from reranker.commands.main import main
 from reranker.service.requests import schemas
-from tests.reranker.incremental.toy import checkpoint
+from tests.reranker.plugins.surprisal.toy import checkpoint
 from tests.service.children.test_processes import children_of, kill
 from tests.service.http.test_rerank import metric
 from tests.service.requests.test_limits import error_of

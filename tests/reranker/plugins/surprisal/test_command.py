@@ -15,9 +15,9 @@ import torch
 import reranker
 from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.commands.main import main
-from reranker.incremental import table
-from reranker.incremental.surprisal import COLUMNS
-from tests.reranker.incremental.toy import checkpoint
+from reranker.plugins.surprisal import table
+from reranker.plugins.surprisal.surprisal import COLUMNS
+from tests.reranker.plugins.surprisal.toy import checkpoint
 
 Capture = pytest.CaptureFixture[str]
 TEXT = "It rains here. Boxes (and otters)!\n\nDon't rain.\n"

@@ -9,8 +9,8 @@ import torch
 
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
-from reranker.incremental.beam import Width
 from reranker.models import AwdLstmDoc, Config, LanguageModel, RnnN, RnnNConfig
+from reranker.plugins.surprisal.beam import Width
 
 LABELS = ("S", "NP")
 SENTENCE = ("it", "Rains", "here")

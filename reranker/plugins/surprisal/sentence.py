@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reranker.incremental.beam import Beam, Step, Width
-from reranker.incremental.forward import ForwardModels, Values
-from reranker.incremental.history import History
-from reranker.incremental.spelling import Spelling
+from reranker.plugins.surprisal.beam import Beam, Step, Width
+from reranker.plugins.surprisal.forward import ForwardModels, Values
+from reranker.plugins.surprisal.history import History
+from reranker.plugins.surprisal.spelling import Spelling
 from reranker.process.cancellation import Cancellation
 from reranker.trees.tree import short_repr
 

@@ -17,9 +17,9 @@ import torch
 from numpy.typing import NDArray
 
 from reranker.errors import InputError
-from reranker.incremental.forward import ForwardModels, Numbers, Values
-from reranker.incremental.history import NOTHING, WORD, History
-from reranker.incremental.lookahead import lookahead
+from reranker.plugins.surprisal.forward import ForwardModels, Numbers, Values
+from reranker.plugins.surprisal.history import NOTHING, WORD, History
+from reranker.plugins.surprisal.lookahead import lookahead
 from reranker.process.cancellation import Cancellation
 
 MOST_WORDS = 2_000

@@ -3,14 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reranker.incremental.forward import ForwardModels
-from reranker.incremental.hindsight import read_list
-from reranker.incremental.sentence import SentenceMeasures, read_sentence
-from reranker.incremental.spelling import Spelling
 from reranker.nbest import NBest
 from reranker.nbest.candidates import from_candidates
+from reranker.plugins.surprisal.forward import ForwardModels
+from reranker.plugins.surprisal.hindsight import read_list
+from reranker.plugins.surprisal.sentence import SentenceMeasures, read_sentence
+from reranker.plugins.surprisal.spelling import Spelling
 from reranker.trees.linearize import delinearize
-from tests.reranker.incremental.toy import ALL, SENTENCE, checkpoint, log_probability, trees
+from tests.reranker.plugins.surprisal.toy import ALL, SENTENCE, checkpoint, log_probability, trees
 
 MEMBERS = [checkpoint(1)]
 MODELS = ForwardModels(MEMBERS)

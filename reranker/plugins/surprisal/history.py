@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.incremental.forward import Numbers, Values
+from reranker.plugins.surprisal.forward import Numbers, Values
 
 WORD = -1
 NOTHING = -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reranker.incremental.surprisal import SentenceSurprisal
+from reranker.plugins.surprisal.surprisal import SentenceSurprisal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

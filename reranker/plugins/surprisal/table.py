@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from reranker.incremental.surprisal import SentenceSurprisal, SurprisalReader
+from reranker.plugins.surprisal.surprisal import SentenceSurprisal, SurprisalReader
 
 
 def about(reader: SurprisalReader) -> dict[str, Any]:

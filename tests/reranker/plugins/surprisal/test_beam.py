@@ -8,12 +8,12 @@ import pytest
 
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import InputError, RerankError
-from reranker.incremental.beam import MOST_WORDS, Beam, Step, Width
-from reranker.incremental.forward import ForwardModels
-from reranker.incremental.sentence import read_sentence
-from reranker.incremental.spelling import Spelling
+from reranker.plugins.surprisal.beam import MOST_WORDS, Beam, Step, Width
+from reranker.plugins.surprisal.forward import ForwardModels
+from reranker.plugins.surprisal.sentence import read_sentence
+from reranker.plugins.surprisal.spelling import Spelling
 from reranker.process.cancellation import Cancellation, Stopped
-from tests.reranker.incremental.toy import (
+from tests.reranker.plugins.surprisal.toy import (
     ALL,
     SENTENCE,
     checkpoint,

@@ -14,7 +14,7 @@ from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
 from reranker.process.cancellation import Stopped
 from reranker.trees.tree import Tree
-from tests.reranker.incremental.toy import checkpoint
+from tests.reranker.plugins.surprisal.toy import checkpoint
 
 SENTENCES = ("it rains here", "It", "( boxes ) rains .", "otters " * 20)
 

@@ -28,7 +28,7 @@ from reranker.text.conventions import convention_of
 from reranker.text.reading import Text, TextSentence
 
 if TYPE_CHECKING:
-    from reranker.incremental.surprisal import SentenceSurprisal, SurprisalReader
+    from reranker.plugins.surprisal.surprisal import SentenceSurprisal, SurprisalReader
 
 EXAMPLES = """examples:
   echo "The horse raced past the barn fell." | rerank surprisal -
@@ -124,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
                 if figure is not None and len(drawn) < MOST_DRAWN and each.measures:
                     drawn.append(each)
     if figure is not None and picture is not None:
-        from reranker.incremental.plot import draw
+        from reranker.plugins.surprisal.plot import draw
 
         draw(figure, drawn)
         save_figure(figure, picture)
@@ -134,9 +134,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _reader(arguments: argparse.Namespace) -> SurprisalReader:
-    from reranker.incremental.beam import Width
-    from reranker.incremental.forward import load_forward
-    from reranker.incremental.surprisal import SurprisalReader
+    from reranker.plugins.surprisal.beam import Width
+    from reranker.plugins.surprisal.forward import load_forward
+    from reranker.plugins.surprisal.surprisal import SurprisalReader
 
     models = load_forward(arguments.models)
     return SurprisalReader(models, Width(arguments.beam), arguments.unit, arguments.rows)
@@ -161,7 +161,7 @@ def _read(
     arguments: argparse.Namespace,
 ) -> Iterator[SentenceSurprisal]:
     """Write the rows of every sentence that an interrupted run has not written."""
-    from reranker.incremental.table import heading, json_line, tsv_rows
+    from reranker.plugins.surprisal.table import heading, json_line, tsv_rows
 
     skip_written(
         output,

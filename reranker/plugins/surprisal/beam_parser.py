@@ -1,4 +1,4 @@
-"""The word-synchronous beam of a forward language model as a parser (reranker.incremental)."""
+"""The word-synchronous beam of a forward language model as a parser (reranker.plugins.surprisal)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from reranker.chart.tagging import best_tags
 from reranker.checkpoints.ensemble_file import hashes
 from reranker.errors import InputError
-from reranker.incremental.beam import MOST_WORDS, Width
-from reranker.incremental.forward import load_forward
-from reranker.incremental.sentence import read_sentence
-from reranker.incremental.spelling import Spelling
 from reranker.nbest import Candidate, NBest
 from reranker.nbest.data import Sentence
 from reranker.parsers.parser import CANDIDATES, ParserSettings
+from reranker.plugins.surprisal.beam import MOST_WORDS, Width
+from reranker.plugins.surprisal.forward import load_forward
+from reranker.plugins.surprisal.sentence import read_sentence
+from reranker.plugins.surprisal.spelling import Spelling
 from reranker.process.cancellation import Cancellation
 from reranker.ranking import SCORE_DECIMALS
 from reranker.trees.linearize import delinearize

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.incremental.beam import MOST_WORDS, Beam, Width
-from reranker.incremental.forward import ForwardModels, Numbers, Values
-from reranker.incremental.history import WORD
-from reranker.incremental.sentence import SentenceMeasures, measured
-from reranker.incremental.spelling import Spelling
 from reranker.nbest import NBest
+from reranker.plugins.surprisal.beam import MOST_WORDS, Beam, Width
+from reranker.plugins.surprisal.forward import ForwardModels, Numbers, Values
+from reranker.plugins.surprisal.history import WORD
+from reranker.plugins.surprisal.sentence import SentenceMeasures, measured
+from reranker.plugins.surprisal.spelling import Spelling
 from reranker.process.cancellation import Cancellation
 from reranker.trees.linearize import is_word
 

@@ -18,7 +18,7 @@ from reranker.service.children.child import Lane, Request, serve
 from reranker.service.children.surprisal import ReadAnswer, ToRead
 
 if TYPE_CHECKING:
-    from reranker.incremental.forward import ForwardModels
+    from reranker.plugins.surprisal.forward import ForwardModels
 
 
 class _ForwardModels:
@@ -32,7 +32,7 @@ class _ForwardModels:
     def models(self, asked: ToRead) -> ForwardModels:
         """Raises RerankError if there is no file of what the service has loaded any more."""
         from reranker.checkpoints.members import load_member
-        from reranker.incremental.forward import ForwardModels
+        from reranker.plugins.surprisal.forward import ForwardModels
 
         with self._lock:
             if self._models is not None and self._sha256 == asked.sha256:
@@ -50,7 +50,7 @@ class _ForwardModels:
 
 
 def lanes(count: int) -> list[Lane]:
-    import reranker.incremental.table  # noqa: F401  which takes seconds, before the child beats
+    import reranker.plugins.surprisal.table  # noqa: F401  which takes seconds, before the child beats
 
     loaded = _ForwardModels()
     return [partial(_read, loaded) for _ in range(count)]
@@ -58,9 +58,9 @@ def lanes(count: int) -> list[Lane]:
 
 def _read(loaded: _ForwardModels, request: Request) -> ReadAnswer:
     """Raises RerankError if the model cannot be loaded again, and Stopped if cancelled."""
-    from reranker.incremental.beam import Width
-    from reranker.incremental.surprisal import SurprisalReader
-    from reranker.incremental.table import about, data
+    from reranker.plugins.surprisal.beam import Width
+    from reranker.plugins.surprisal.surprisal import SurprisalReader
+    from reranker.plugins.surprisal.table import about, data
 
     asked: ToRead = request.value
     if request.is_cancelled:

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from reranker.checkpoints.vocabulary import Vocabulary
-from reranker.incremental import spelling
-from reranker.incremental.spelling import Spelling
+from reranker.plugins.surprisal import spelling
+from reranker.plugins.surprisal.spelling import Spelling
 
 WORDS = ["baba", "abba", "babas", "abbas"]
 VOCABULARY = Vocabulary.build([[*WORDS, *WORDS, "foxes"]], minimum_count=2)

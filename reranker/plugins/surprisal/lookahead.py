@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from reranker.incremental.forward import ForwardModels, Numbers
 from reranker.models import LanguageModel
+from reranker.plugins.surprisal.forward import ForwardModels, Numbers
 
 # The first model says itself what follows what: so many trees are drawn from it side by side.
 _TREES, _TOKENS, _SEED = 64, 60, 1

@@ -14,13 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from reranker.checkpoints.ensemble_file import ModelNames, language_of_models
 from reranker.errors import InputError
 from reranker.files.frame import data_frame
-from reranker.incremental.beam import Width
-from reranker.incremental.forward import ForwardModels, load_forward
-from reranker.incremental.hindsight import read_list
-from reranker.incremental.sentence import SentenceMeasures, WordMeasures, bracketed, read_sentence
-from reranker.incremental.spelling import Spelling
 from reranker.nbest import NBest
 from reranker.nbest.data import Origin, Sentence
+from reranker.plugins.surprisal.beam import Width
+from reranker.plugins.surprisal.forward import ForwardModels, load_forward
+from reranker.plugins.surprisal.hindsight import read_list
+from reranker.plugins.surprisal.sentence import (
+    SentenceMeasures,
+    WordMeasures,
+    bracketed,
+    read_sentence,
+)
+from reranker.plugins.surprisal.spelling import Spelling
 from reranker.process.cancellation import Cancellation
 from reranker.process.forks import Once, submitted
 from reranker.process.waiting import result_of
