@@ -13,7 +13,7 @@ from reranker.checkpoints.installed import user_folder
 from reranker.checkpoints.span_file import load_span_model
 from reranker.commands.main import main
 from reranker.errors import InputError
-from reranker.integrations.nltk_parser import RerankingParser
+from reranker.plugins.pipelines.nltk_parser import RerankingParser
 from reranker.trees.tree import Tree
 from tests.reranker.languages import EXAMPLES, install
 
@@ -185,7 +185,7 @@ def test_marks_are_learned_from_the_treebank() -> None:
 
 def test_spacys_pipeline_says_the_language() -> None:
     spacy = pytest.importorskip("spacy")
-    importlib.import_module("reranker.integrations.spacy_component")
+    importlib.import_module("reranker.plugins.pipelines.spacy_component")
     nlp = spacy.blank("id")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("parse_reranker", config={"device": "cpu"})

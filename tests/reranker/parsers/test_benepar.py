@@ -171,7 +171,7 @@ def test_from_the_command_line(
 def test_within_spacy_whose_attributes_stay_ours(checkpoint: str, models: list[str]) -> None:
     import spacy  # benepar needs it
 
-    from reranker.integrations import spacy_component
+    from reranker.plugins.pipelines import spacy_component
 
     pipeline = spacy.blank("en")
     pipeline.add_pipe("sentencizer")
@@ -187,7 +187,7 @@ def test_within_spacy_whose_attributes_stay_ours(checkpoint: str, models: list[s
 def test_attributes_of_spans_mean_what_benepars_mean(checkpoint: str) -> None:
     import spacy
 
-    from reranker.integrations import spacy_component
+    from reranker.plugins.pipelines import spacy_component
 
     component = import_benepar().BeneparComponent(checkpoint)
     theirs = import_module("benepar.integrations.spacy_extensions")

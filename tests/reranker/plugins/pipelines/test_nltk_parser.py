@@ -9,13 +9,13 @@ from nltk.parse.api import ParserI
 from nltk.tree import ProbabilisticTree
 
 from reranker.errors import InputError
-from reranker.integrations.nltk_parser import RerankingParser
 from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
 from reranker.pipeline import Reranker
+from reranker.plugins.pipelines.nltk_parser import RerankingParser
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import untrained
-from tests.reranker.integrations.parsing import its_trees, toy_parser
+from tests.reranker.plugins.pipelines.parsing import its_trees, toy_parser
 
 
 @pytest.fixture(scope="module")

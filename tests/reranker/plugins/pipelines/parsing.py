@@ -9,7 +9,7 @@ from pathlib import Path
 from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
 
-COMMAND = shlex.join([sys.executable, str(Path(__file__).parents[1] / "parsers" / "toy_parser.py")])
+COMMAND = shlex.join([sys.executable, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
 
 
 def toy_parser() -> CommandParser:

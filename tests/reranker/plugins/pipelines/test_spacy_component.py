@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from reranker.trees.tree import Tree
-from tests.reranker.integrations.parsing import COMMAND, its_trees
+from tests.reranker.plugins.pipelines.parsing import COMMAND, its_trees
 
 spacy = pytest.importorskip("spacy", reason="the package spacy is not installed")
 
 from spacy.tokens import Doc, DocBin, Span  # noqa: E402
 
-from reranker.integrations.spacy_component import (  # noqa: E402
+from reranker.plugins.pipelines.spacy_component import (  # noqa: E402
     NonConstituentError,
     ParseReranker,
 )

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from nltk.parse.api import ParserI
 from nltk.tree import ProbabilisticTree
 
-from reranker.integrations.tokens import LONGEST, rank_sentences
 from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import Parser
 from reranker.pipeline import Reranker
+from reranker.plugins.pipelines.tokens import LONGEST, rank_sentences
 from reranker.ranking import Ranked
 from reranker.trees.tree import Tree
 

@@ -30,13 +30,13 @@ from spacy.tokens import Doc, Span, Token
 
 from reranker.checkpoints.installed import is_installed, models_of
 from reranker.errors import InputError
-from reranker.integrations.tokens import LONGEST, rank_sentences
 from reranker.nbest.data import UNKNOWN_TAG
 from reranker.outputs.upos import universal_tags
 from reranker.parsers.choice import OPTIONS, ParserChoice
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
+from reranker.plugins.pipelines.tokens import LONGEST, rank_sentences
 from reranker.process.cores import available_cores
 from reranker.ranking import Ranking
 from reranker.sentence import ParsedSentence

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from reranker.integrations.stanza_document import Document
 from reranker.pipeline import Reranker
+from reranker.plugins.pipelines.stanza_document import Document
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import untrained
-from tests.reranker.integrations.parsing import its_trees, toy_parser
+from tests.reranker.plugins.pipelines.parsing import its_trees, toy_parser
 
 TEXT = "  We saw\nit. (He met her.)\n\nWe crash."
 
