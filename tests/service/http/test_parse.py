@@ -24,10 +24,10 @@ from reranker.checkpoints.installed import installed_parser_models
 from reranker.client import Client, ServiceError
 from reranker.commands.main import main
 from reranker.errors import InputError
-from reranker.parsers import bllip
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
+from reranker.plugins.other_parsers import bllip
 from reranker.service.children.parsing_main import parser_of
 from reranker.service.http.streams import LINES
 from reranker.service.requests import schemas

@@ -17,9 +17,9 @@ from reranker.commands.main import main
 from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
-from reranker.parsers.benepar import import_benepar
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
+from reranker.plugins.other_parsers.benepar import import_benepar
 from reranker.process.cancellation import Stopped
 from reranker.trees.tree import Tree
 from tests.reranker.small_files import write

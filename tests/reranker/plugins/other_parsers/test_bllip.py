@@ -15,11 +15,11 @@ from reranker.errors import InputError
 from reranker.files.text import TextInMemory
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
-from reranker.parsers.bllip import BllipParser
 from reranker.parsers.choice import PooledParsers
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.parsers.running import ParsedLists
+from reranker.plugins.other_parsers.bllip import BllipParser
 from reranker.process.cancellation import Stopped
 from reranker.text.reading import Text
 from tests.reranker.forks import in_child

@@ -17,7 +17,11 @@ import pytest
 from reranker.checkpoints.installed import user_folder
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
-from reranker.parsers.bllip_model import bllip_model, cache_folder, remove_temporary_models
+from reranker.plugins.other_parsers.bllip_model import (
+    bllip_model,
+    cache_folder,
+    remove_temporary_models,
+)
 
 FILES = {"terms.txt": b"NN 2\n", "r.g": b"0 1 2\n" * 1000}
 
@@ -129,7 +133,7 @@ def test_nothing_is_left_of_what_is_not_a_model(tmp_path: Path, temporary: Path)
 def test_a_program_that_ends_leaves_no_temporary_folder(tmp_path: Path, temporary: Path) -> None:
     path = packed(tmp_path / "m.tar.gz", FILES)
     program = (
-        "import sys; from reranker.parsers.bllip_model import bllip_model; "
+        "import sys; from reranker.plugins.other_parsers.bllip_model import bllip_model; "
         "print(bllip_model(sys.argv[1]).folder())"
     )
     command = [sys.executable, "-c", program, str(path)]

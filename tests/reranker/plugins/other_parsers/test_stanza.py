@@ -15,7 +15,7 @@ from reranker.nbest.data import Sentence
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.trees.tree import Tree
-from tests.reranker.parsers.tiny_stanza import LANGUAGE, build
+from tests.reranker.plugins.other_parsers.tiny_stanza import LANGUAGE, build
 from tests.reranker.small_files import write
 
 pytestmark = [
