@@ -1,4 +1,4 @@
-"""The word-synchronous beam of a forward language model as a parser (reranker.plugins.surprisal)."""
+"""The word-synchronous beam of a forward language model as a parser."""
 
 from __future__ import annotations
 
