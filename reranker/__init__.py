@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from reranker.defaults import parse
     from reranker.errors import RerankError
     from reranker.pipeline import Reranker
-    from reranker.ranking import Ranked, Ranking, Weighing
-    from reranker.sentence import Constituent
+    from reranker.ranking import Constituent, Ranked, Ranking, Weighing
     from reranker.trees import Tree
 
     __version__: str
@@ -52,7 +51,7 @@ __all__ = [
 _MODULES = {
     "AsyncClient": "client",
     "Client": "client",
-    "Constituent": "sentence",
+    "Constituent": "ranking",
     "Ranked": "ranking",
     "Ranking": "ranking",
     "RerankError": "errors",

@@ -18,7 +18,6 @@ from reranker.checkpoints.ensemble_file import (
     named_models,
 )
 from reranker.checkpoints.members import LoadedMember
-from reranker.confidence import Calibration
 from reranker.errors import InputError
 from reranker.nbest import NBest, ReadOptions, Rejected, from_candidates, read_nbest
 from reranker.nbest.candidates import listed, log_probabilities
@@ -29,8 +28,9 @@ from reranker.parsers.running import ParsedLists
 from reranker.process.cancellation import Cancellation
 from reranker.process.cores import available_cores
 from reranker.process.memory import return_freed_memory, share_freed_memory
-from reranker.ranker import Combination, Ranker
 from reranker.ranking import SCORE_DECIMALS, Ranking, Rankings, Scored, Weighing
+from reranker.ranking.confidence import Calibration
+from reranker.ranking.ranker import Combination, Ranker
 from reranker.scoring import pools
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes

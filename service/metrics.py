@@ -16,8 +16,8 @@ from prometheus_client import (
     generate_latest,
 )
 
-from reranker.ranker import Ranker
 from reranker.ranking import Ranking
+from reranker.ranking.ranker import Ranker
 from reranker.service import VERSION
 from reranker.service.errors import Lost
 

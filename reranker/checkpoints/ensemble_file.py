@@ -25,13 +25,13 @@ from reranker.checkpoints.installed import (
     models_in_environment,
 )
 from reranker.checkpoints.pins import MOST_BYTES, pinned
-from reranker.confidence import FEATURES, Calibration
 from reranker.errors import InputError, RerankError
 from reranker.files.digest import file_sha256
 from reranker.files.opening import open_file, read_text
 from reranker.files.output import open_whole
 from reranker.languages import ENGLISH
 from reranker.ranking import Weighing
+from reranker.ranking.confidence import FEATURES, Calibration
 
 # A checkpoint, a glob, a folder of checkpoints, an ensemble.toml or a name of the hub (hub.py); or
 # several of these.

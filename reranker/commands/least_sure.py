@@ -11,7 +11,7 @@ from reranker.files.journal import AnswerOutput
 from reranker.files.output import open_whole
 from reranker.files.records import Written
 from reranker.ranking import Ranking
-from reranker.sentence import ParsedSentence
+from reranker.ranking.sentence import ParsedSentence
 from reranker.trees.linearize import linearize
 
 HEADING = "confidence\tplace\tbracket\tprobability\twords\tsentence"

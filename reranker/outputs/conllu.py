@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 
 from reranker.errors import InputError
 from reranker.outputs.upos import universal_tags
-from reranker.sentence import ParsedSentence
+from reranker.ranking.sentence import ParsedSentence
 from reranker.trees.tree import Tree
 
 _COLUMNS = 10

@@ -10,7 +10,7 @@ from reranker.errors import InputError
 from reranker.files.records import Written
 from reranker.outputs import conllu, penn
 from reranker.ranking import Ranking
-from reranker.sentence import ParsedSentence
+from reranker.ranking.sentence import ParsedSentence
 
 
 def format_ranking(ranking: Ranking, output: str) -> str:
@@ -73,7 +73,7 @@ def _json(ranking: Ranking) -> str:
 
 def _svg(ranking: Ranking) -> str:
     """A drawing; its text has several lines, for a file of its own."""
-    from reranker.drawing.svg import drawing, svg
+    from reranker.trees.svg import drawing, svg
 
     tree = ParsedSentence.from_ranking(ranking).tree
     return (drawing(tree) if tree else svg([])).removesuffix("\n")

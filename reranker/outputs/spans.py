@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reranker.ranking import SCORE_DECIMALS
-from reranker.sentence import ParsedSentence
+from reranker.ranking.sentence import ParsedSentence
 
 VERSION = 1
 """Increased when a field changes its meaning or is removed."""

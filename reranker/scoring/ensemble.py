@@ -19,7 +19,7 @@ from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError, RerankError
 from reranker.models import LanguageModel
 from reranker.process.cancellation import Cancellation
-from reranker.ranker import Combination
+from reranker.ranking.ranker import Combination
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.spans import SpanSequences, span_log_probabilities
 from reranker.scoring.trie import Trie

@@ -312,7 +312,7 @@ class Tree:
 
     def to_svg(self) -> str:
         """A drawing of the tree."""
-        from reranker.drawing.svg import drawing
+        from reranker.trees.svg import drawing
 
         return drawing(self)
 

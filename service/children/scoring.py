@@ -17,15 +17,15 @@ from reranker.errors import RerankError
 from reranker.languages import language_name
 from reranker.nbest import NBest
 from reranker.process.cancellation import Cancellation
-from reranker.ranker import Combination, Ranker
 from reranker.ranking import Scored, Weighing
+from reranker.ranking.ranker import Combination, Ranker
 from reranker.service.children.child import Child
 from reranker.service.errors import Lost
 
 if TYPE_CHECKING:
     from reranker.checkpoints.span_vocabulary import SpanVocabulary
     from reranker.checkpoints.vocabulary import Vocabulary
-    from reranker.confidence import Calibration
+    from reranker.ranking.confidence import Calibration
     from reranker.service.settings import Settings
     from reranker.text.reading import TextSentence
 

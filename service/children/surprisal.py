@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from reranker.checkpoints.vocabulary import Vocabulary
-from reranker.ranker import Member
+from reranker.ranking.ranker import Member
 from reranker.service.children.scoring import Models
 from reranker.text.reading import TextSentence
 

@@ -12,9 +12,9 @@ from reranker.nbest import NBest
 from reranker.nbest.data import Origin
 from reranker.outputs.registry import format_ranking
 from reranker.outputs.spans import constituents
-from reranker.ranker import Ranker
 from reranker.ranking import Scored
-from reranker.sentence import ParsedSentence
+from reranker.ranking.ranker import Ranker
+from reranker.ranking.sentence import ParsedSentence
 from reranker.service.children.surprisal import ReadAnswer
 from reranker.service.errors import RequestError
 from reranker.service.http.envelope import content

@@ -13,7 +13,7 @@ import structlog
 
 from reranker.errors import RerankError
 from reranker.process.cancellation import Stopped
-from reranker.ranker import Member
+from reranker.ranking.ranker import Member
 from reranker.service.children.child import Child
 from reranker.service.children.surprisal import ReadAnswer, ToRead
 from reranker.service.errors import Lost, unavailable

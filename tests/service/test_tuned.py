@@ -15,8 +15,8 @@ from reranker.checkpoints.ensemble_file import WeighedModels, write_ensemble_fil
 from reranker.checkpoints.span_file import save_span_model
 from reranker.client import Client
 from reranker.commands.main import main
-from reranker.confidence import Calibration
 from reranker.ranking import Weighing
+from reranker.ranking.confidence import Calibration
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip
 from tests.reranker.span_models import untrained_spans

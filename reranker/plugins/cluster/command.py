@@ -16,7 +16,7 @@ from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.outputs.registry import needs_brackets
 from reranker.parsers.parser import language_of
-from reranker.ranker import VERSION
+from reranker.ranking.ranker import VERSION
 from reranker.text.conventions import convention_of
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from reranker.text.splitting import Form
 if TYPE_CHECKING:  # they import torch, which readers do without
     from reranker.checkpoints.devices import Precision
     from reranker.pipeline import Reranker
-    from reranker.ranker import Combination
+    from reranker.ranking.ranker import Combination
 
 Batch = dict[str, Any]  # columns of rows, as Ray Data passes them
 

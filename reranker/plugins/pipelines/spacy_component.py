@@ -39,7 +39,7 @@ from reranker.pipeline import Reranker
 from reranker.plugins.pipelines.tokens import LONGEST, rank_sentences
 from reranker.process.cores import available_cores
 from reranker.ranking import Ranking
-from reranker.sentence import ParsedSentence
+from reranker.ranking.sentence import ParsedSentence
 from reranker.trees.constituents import brackets
 from reranker.trees.tree import ROOT_LABELS, Tree
 

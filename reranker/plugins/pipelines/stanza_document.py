@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reranker.ranking import Ranking
-from reranker.sentence import ParsedSentence
+from reranker.ranking.sentence import ParsedSentence
 from reranker.trees.tree import Tree, short_repr
 
 

@@ -25,8 +25,8 @@ from reranker.nbest import NBest, read_nbest
 from reranker.trees.treebank import treebank_files
 
 if TYPE_CHECKING:
-    from reranker.drawing.changes import Change
     from reranker.evaluation.brackets import GoldTrees
+    from reranker.plugins.showing.changes import Change
 
 EXAMPLES = """examples:
   rerank show ranked.jsonl
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw trees as the flags say; returns the exit code."""
-    from reranker.drawing.terminal import draw, paint
+    from reranker.plugins.showing.terminal import draw, paint
 
     if arguments.gold_tags and not arguments.gold:
         raise InputError("--gold-tags needs --gold")
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _changes(arguments: argparse.Namespace) -> Iterator[Change]:
     """The sentences of the file."""
-    from reranker.drawing.changes import Change
+    from reranker.plugins.showing.changes import Change
 
     source = _source(arguments.file)
     if is_ranked(next(filter(str.strip, read_lines(source())), "")):
@@ -134,7 +134,7 @@ def _ranked_changes(name: str, source: Callable[[], str | TextFile]) -> Iterator
 def _ranked_change(sentence: dict[str, Any], nbest: NBest) -> Change:
     """The best tree and the first one not rejected, which ``--top`` may have left out of the
     file."""
-    from reranker.drawing.changes import Change
+    from reranker.plugins.showing.changes import Change
 
     order = sorted(entry["index"] for entry in sentence["ranking"])
     trees = {order[candidate.index]: candidate.tree for candidate in nbest.candidates}
@@ -207,7 +207,7 @@ def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) ->
 
     Raises InputError for one file and several sentences.
     """
-    from reranker.drawing.svg import is_drawing, svg
+    from reranker.trees.svg import is_drawing, svg
 
     path: Path = arguments.svg
     is_file = path.suffix == ".svg" and not path.is_dir()

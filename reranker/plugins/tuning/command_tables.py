@@ -10,10 +10,10 @@ from reranker.files.table import aligned
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from reranker.confidence import Calibration
     from reranker.plugins.tuning.confidence import Judged
     from reranker.plugins.tuning.lists import ScoredLists
     from reranker.ranking import Weighing
+    from reranker.ranking.confidence import Calibration
 
 HEADS = (
     "choices", "are better", "said", "calibration error", "by chance", "Brier", "constant",

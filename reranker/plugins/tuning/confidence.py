@@ -1,4 +1,4 @@
-"""Fits ``reranker.confidence`` to scored lists with gold trees, and measures how good it is.
+"""Fits ``reranker.ranking.confidence`` to scored lists with gold trees, and measures its quality.
 
 Only lists count in which a tree other than the parser's first is chosen. Equal F1 is not better.
 """
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.confidence import FEATURES, Calibration, features
 from reranker.evaluation.brackets import f1_by_row
 from reranker.plugins.tuning.lists import Array, ScoredLists
 from reranker.ranking import Weighing
+from reranker.ranking.confidence import FEATURES, Calibration, features
 
 FEWEST = 25  # choices that are better, and that are not: of fewer nothing is learned
 BINS = 10

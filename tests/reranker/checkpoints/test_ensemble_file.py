@@ -15,10 +15,10 @@ from reranker.checkpoints.ensemble_file import (
     read_ensemble_file,
     write_ensemble_file,
 )
-from reranker.confidence import Calibration
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 from reranker.ranking import Weighing
+from reranker.ranking.confidence import Calibration
 
 HASHES = tuple(hashlib.sha256(word).hexdigest() for word in (b"one", b"two"))
 SHIPPED = Path(__file__).parents[3] / "ckpt"

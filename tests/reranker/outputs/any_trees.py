@@ -7,7 +7,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from reranker.errors import TreeError
-from reranker.sentence import with_words_only
+from reranker.ranking.sentence import with_words_only
 from reranker.trees.linearize import is_word, linearize
 from reranker.trees.tree import Tree
 

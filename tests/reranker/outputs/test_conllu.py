@@ -13,7 +13,7 @@ from reranker.errors import InputError
 from reranker.nbest.data import Origin
 from reranker.outputs.conllu import from_conllu, to_conllu
 from reranker.outputs.upos import upos
-from reranker.sentence import ParsedSentence, with_words_only
+from reranker.ranking.sentence import ParsedSentence, with_words_only
 from reranker.trees.tree import Tree
 from tests.reranker.outputs.any_trees import TREES
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from reranker.nbest.data import Certainty, Origin
 from reranker.outputs.spans import to_dict
-from reranker.sentence import ParsedSentence, with_words_only
+from reranker.ranking.sentence import ParsedSentence, with_words_only
 from reranker.trees.tree import Tree
 from tests.reranker.outputs.any_trees import TREES
 

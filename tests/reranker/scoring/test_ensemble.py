@@ -16,7 +16,7 @@ from reranker.errors import RerankError
 from reranker.files.text import TextInMemory
 from reranker.nbest import read_nbest
 from reranker.process.cancellation import Cancellation
-from reranker.ranker import Combination
+from reranker.ranking.ranker import Combination
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes

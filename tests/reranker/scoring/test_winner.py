@@ -12,8 +12,8 @@ import torch
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from reranker.nbest import Candidate, NBest, read_nbest
 from reranker.process.cancellation import Cancellation
-from reranker.ranker import Combination
 from reranker.ranking import Scored, Weighing, rank
+from reranker.ranking.ranker import Combination
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from reranker.checkpoints.ensemble_file import CONFIDENCE_FILE, WeighedModels, write_ensemble_file
-from reranker.confidence import Calibration
 from reranker.ranking import Weighing
+from reranker.ranking.confidence import Calibration
 from tests.reranker.ensembles import CANDIDATES
 from tests.service.conftest import save_models
 from tests.service.page.browsing import (

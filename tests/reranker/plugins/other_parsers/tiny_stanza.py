@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 from reranker.outputs.conllu import to_conllu
-from reranker.sentence import ParsedSentence
+from reranker.ranking.sentence import ParsedSentence
 from reranker.trees.tree import Tree
 
 LANGUAGE = "en"

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reranker.confidence import Calibration, features
 from reranker.nbest import Candidate, NBest
 from reranker.plugins.tuning.confidence import (
     Bin,
@@ -20,6 +19,7 @@ from reranker.plugins.tuning.confidence import (
     probabilities,
 )
 from reranker.ranking import Scored, Weighing, rank
+from reranker.ranking.confidence import Calibration, features
 from tests.reranker.tuned_lists import lists, random_lists
 
 RIGHT, SO_SO, WRONG, LEFT_OUT = (4, 4, 4), (2, 4, 4), (0, 4, 4), (0, 0, 0)

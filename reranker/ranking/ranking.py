@@ -15,7 +15,7 @@ from reranker.errors import RerankError, TreeError
 from reranker.files.frame import data_frame
 from reranker.nbest import Candidate, NBest, Rejected
 from reranker.nbest.data import Certainty, Origin
-from reranker.sentence import Constituent, ParsedSentence, with_words_only
+from reranker.ranking.sentence import Constituent, ParsedSentence, with_words_only
 from reranker.trees.tree import Tree, quoted, short_repr
 
 if TYPE_CHECKING:
@@ -239,8 +239,8 @@ class Ranking:
     None where the parser cannot tell (``certainty``)."""
     better_than_first: float | None = None
     """The probability that the best tree has a better F1 than the parser's first
-    (reranker.confidence). None if it is the parser's first, if there is no calibration, and where
-    ``confidence`` is known."""
+    (reranker.ranking.confidence). None if it is the parser's first, if there is no calibration, and
+    where ``confidence`` is known."""
     origin: Origin | None = None
     """Where the sentence is in the text that was parsed."""
     certainty: Certainty | None = None

@@ -3,105 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from reranker.evaluation.brackets import GoldTree
 from reranker.evaluation.lines import read_line
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import SentenceScore
-from reranker.languages import JOINERS, is_right_to_left
 from reranker.trees.constituents import brackets
 from reranker.trees.linearize import FUNCTION_TAG
+from reranker.trees.marks import Mark, MarkedTree, printable
 from reranker.trees.tree import ROOT_LABELS, Tree
 
-LEGEND = "* changed, ✓ right, ✗ wrong"
 _PARAMETERS = Parameters.collins()
 _NO_TREE = "(TOP )"
 
 
-class Mark(NamedTuple):
-    """``is_right`` is None without a gold tree, and for brackets that EVALB does not count."""
-
-    is_changed: bool
-    is_right: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class MarkedTree:
-    """A tree and, by ``id(node)``, the marks of its brackets; parts of speech have none."""
-
-    tree: Tree
-    marks: dict[int, Mark] = field(default_factory=dict)
-
-    @classmethod
-    def compare(
-        cls, tree: Tree, other: Tree | None, gold: Tree | None, parameters: Parameters
-    ) -> MarkedTree:
-        """Mark brackets missing from ``other`` as changed, and those in ``gold`` as right, counted
-        as EVALB does: of two equal brackets the second is right only if gold has two."""
-        in_other = _matched(_plain_keys(tree), None if other is None else _plain_keys(other))
-        gold_keys = None if gold is None else _evalb_keys(gold, parameters)
-        in_gold = _matched(_evalb_keys(tree, parameters), gold_keys)
-        nodes = [bracket.node for bracket in brackets(tree)]
-        return cls(
-            tree,
-            {
-                id(node): Mark(kept is False, is_right)
-                for node, kept, is_right in zip(nodes, in_other, in_gold, strict=True)
-            },
-        )
-
-    def label(self, node: Tree) -> str:
-        """The label with its marks: ``*NP✗`` is changed and wrong."""
-        mark = self.marks.get(id(node))
-        if mark is None:
-            return printable(node.label)
-        right = {None: "", True: "✓", False: "✗"}[mark.is_right]
-        return f"{'*' if mark.is_changed else ''}{printable(node.label)}{right}"
-
-    @property
-    def is_right_to_left(self) -> bool:
-        """Whether the sentence is written from right to left."""
-        return is_right_to_left(self.tree.leaves())
-
-    def changed(self) -> list[tuple[Mark, str, str]]:
-        """Mark, label and words of each changed bracket, parents first."""
-        words = [printable(word) for word in self.tree.leaves()]
-        return [
-            (self.marks[id(node)], printable(node.label), " ".join(words[start:end]))
-            for node, start, end in brackets(self.tree)
-            if self.marks[id(node)].is_changed
-        ]
-
-
-class Place(NamedTuple):
-    """A constituent or word in a tree."""
-
-    node: Tree | str
-    depth: int
-    parent: int  # in the list of places; -1 for the root
-
-
-def places(tree: Tree) -> list[Place]:
-    """Constituents and words, parents before children, left to right."""
-    in_order: list[Place] = []
-    stack = [Place(tree, 0, -1)]
-    while stack:
-        place = stack.pop()
-        in_order.append(place)
-        if isinstance(place.node, Tree):
-            parent = len(in_order) - 1
-            children = reversed(place.node.children)
-            stack.extend(Place(child, place.depth + 1, parent) for child in children)
-    return in_order
-
-
-def printable(text: str) -> str:
-    """``text`` with a replacement for characters that could control a terminal or break XML."""
-    return "".join(
-        character if character.isprintable() or character in JOINERS else "\ufffd"
-        for character in text
+def compare(
+    tree: Tree, other: Tree | None, gold: Tree | None, parameters: Parameters
+) -> MarkedTree:
+    """Mark brackets missing from ``other`` as changed, and those in ``gold`` as right, counted
+    as EVALB does: of two equal brackets the second is right only if gold has two."""
+    in_other = _matched(_plain_keys(tree), None if other is None else _plain_keys(other))
+    gold_keys = None if gold is None else _evalb_keys(gold, parameters)
+    in_gold = _matched(_evalb_keys(tree, parameters), gold_keys)
+    nodes = [bracket.node for bracket in brackets(tree)]
+    return MarkedTree(
+        tree,
+        {
+            id(node): Mark(kept is False, is_right)
+            for node, kept, is_right in zip(nodes, in_other, in_gold, strict=True)
+        },
     )
 
 
@@ -212,10 +143,10 @@ class Change:
             return []
         # EVALB leaves some pairs out: nothing is right or wrong there.
         gold = self.gold if self.best_score and self.best_score.status == "valid" else None
-        best = MarkedTree.compare(self.best, self.first, gold, _PARAMETERS)
+        best = compare(self.best, self.first, gold, _PARAMETERS)
         if self.first is None:
             return [best]
-        return [MarkedTree.compare(self.first, self.best, gold, _PARAMETERS), best]
+        return [compare(self.first, self.best, gold, _PARAMETERS), best]
 
     def _heading(self) -> str:
         if self.best_score is None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from reranker.confidence import DECIMALS, Calibration
 from reranker.nbest import NBest
-from reranker.ranking import Ranking, Scored, Weighing, rank
+from reranker.ranking.confidence import DECIMALS, Calibration
+from reranker.ranking.ranking import Ranking, Scored, Weighing, rank
 
 if TYPE_CHECKING:
     from reranker.checkpoints.span_vocabulary import SpanVocabulary

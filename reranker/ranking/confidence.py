@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reranker.errors import RerankError
-from reranker.ranking import Ranked, Ranking, Weighing
+from reranker.ranking.ranking import Ranked, Ranking, Weighing
 
 FEATURES = ("models", "parser")
 DECIMALS = 4

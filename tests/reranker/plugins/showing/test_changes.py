@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from reranker.drawing.changes import MarkedTree, places
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import score_pair
+from reranker.plugins.showing.changes import compare
 from reranker.trees.constituents import brackets
+from reranker.trees.marks import places
 from reranker.trees.tree import Tree
 
 COLLINS = Parameters.collins()
@@ -15,7 +16,7 @@ def labels(text: str, other: str | None, gold: str | None) -> list[str]:
     tree = Tree.from_string(text)
     other_tree = None if other is None else Tree.from_string(other)
     gold_tree = None if gold is None else Tree.from_string(gold)
-    marked = MarkedTree.compare(tree, other_tree, gold_tree, COLLINS)
+    marked = compare(tree, other_tree, gold_tree, COLLINS)
     return [marked.label(bracket.node) for bracket in brackets(tree)]
 
 

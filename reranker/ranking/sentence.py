@@ -13,7 +13,7 @@ from reranker.trees.constituents import brackets
 from reranker.trees.tree import ROOT_LABELS, TRACE, Tree, short_repr
 
 if TYPE_CHECKING:
-    from reranker.ranking import Ranking
+    from reranker.ranking.ranking import Ranking
 
 PROBABILITY_DECIMALS = 4
 

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from reranker.drawing.changes import LEGEND, MarkedTree, Place, places, printable
-from reranker.drawing.terminal import display_width
 from reranker.files.opening import open_file
+from reranker.trees.marks import LEGEND, MarkedTree, Place, display_width, places, printable
 from reranker.trees.tree import Tree
 
 _FONT_SIZE = 14

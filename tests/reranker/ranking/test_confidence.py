@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from reranker import Reranker
-from reranker.confidence import Calibration, features
 from reranker.errors import RerankError
 from reranker.nbest import Candidate, NBest
 from reranker.ranking import Ranking, Scored, Weighing, rank
+from reranker.ranking.confidence import Calibration, features
 from tests.reranker.ensembles import CANDIDATES, untrained
 
 KNOWN = Calibration(Weighing(), math.log(3), (1.0, 0.5))

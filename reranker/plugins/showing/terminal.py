@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import itertools
 import re
-import unicodedata
 from collections.abc import Sequence
 
-from reranker.drawing.changes import MarkedTree, places, printable
-from reranker.languages import JOINERS
+from reranker.trees.marks import MarkedTree, display_width, places, printable
 from reranker.trees.tree import Tree
 
 _GAP = "   "
@@ -80,16 +78,6 @@ def paint(line: str) -> str:
         return f"{codes}{match[0]}{_PLAIN}" if codes else match[0]
 
     return _MARKED.sub(colour, line)
-
-
-def display_width(text: str) -> int:
-    """Width in terminal columns: wide characters take two, combining ones and joiners none."""
-    widths = {"W": 2, "F": 2}
-    return sum(
-        widths.get(unicodedata.east_asian_width(character), 1)
-        for character in text
-        if not unicodedata.combining(character) and character not in JOINERS
-    )
 
 
 def _drawing(marked: MarkedTree, width: int) -> list[str] | None:

@@ -1,1 +1,0 @@
-"""Trees drawn in a terminal and as SVG, with brackets marked as changed, right or wrong."""

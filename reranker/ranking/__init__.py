@@ -1,0 +1,33 @@
+"""From scores to an order of candidates, and to trees aligned with their text."""
+
+from reranker.ranking.ranking import (
+    OUTPUT_VERSION,
+    SCORE_DECIMALS,
+    TOKEN_SCORE_DECIMALS,
+    Criterion,
+    Ranked,
+    Ranking,
+    Rankings,
+    Scored,
+    Weighing,
+    mixed_score,
+    rank,
+    repeating,
+)
+from reranker.ranking.sentence import Constituent
+
+__all__ = [
+    "OUTPUT_VERSION",
+    "SCORE_DECIMALS",
+    "TOKEN_SCORE_DECIMALS",
+    "Constituent",
+    "Criterion",
+    "Ranked",
+    "Ranking",
+    "Rankings",
+    "Scored",
+    "Weighing",
+    "mixed_score",
+    "rank",
+    "repeating",
+]
