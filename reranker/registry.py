@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from reranker.errors import InputError
@@ -36,6 +37,8 @@ class Entry(NamedTuple):
     target: str  # a module, or module:attribute
     help: str = ""  # the line of `rerank --help`
 
+
+_PLUGINS = Path(__file__).with_name("plugins")
 
 _OURS: dict[Group, dict[str, Entry]] = {
     "commands": {
@@ -115,8 +118,15 @@ _OURS: dict[Group, dict[str, Entry]] = {
 
 
 def ours(group: Group) -> dict[str, Entry]:
-    """Return this repository's features by name."""
-    return _OURS.get(group, {})
+    """Return this repository's features by name, without those of plug-ins that are not there."""
+    entries = _OURS.get(group, {})
+    return {name: entry for name, entry in entries.items() if _is_there(entry)}
+
+
+def _is_there(entry: Entry) -> bool:
+    """Tell whether a feature's plug-in is installed: the core works without any of them."""
+    names = entry.target.split(".")
+    return names[1] != "plugins" or (_PLUGINS / names[2]).is_dir()
 
 
 def names(group: Group) -> list[str]:
