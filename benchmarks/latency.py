@@ -27,13 +27,13 @@ import httpx
 
 from benchmarks.scoring.measure import machine
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.commands.arguments import positive
 from reranker.errors import RerankError
 from reranker.files.table import aligned
 from reranker.nbest import Candidate, NBest, read_nbest
 from reranker.nbest.writing import list_text
 from reranker.pipeline import Reranker
 from reranker.process.cores import available_cores
+from reranker.process.flags import positive
 from reranker.trees.linearize import delinearize
 from tests.checkout import RERANK
 from tests.service.servers import serving

@@ -24,8 +24,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from reranker.commands.gold_table import GoldTable
 from reranker.evaluation.brackets import GoldTrees
+from reranker.evaluation.gold_table import GoldTable
 from reranker.files.table import aligned
 from reranker.files.text import TextInMemory, read_lines
 from reranker.nbest import NBest

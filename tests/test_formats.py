@@ -23,8 +23,8 @@ from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.checkpoints.ensemble_file import read_ensemble_file
 from reranker.checkpoints.model_file import Format, Trained, content_sha256
 from reranker.checkpoints.span_file import save_span_model
-from reranker.commands.ranked_file import best_tree, is_ranked, read_ranked
 from reranker.files.digest import file_sha256
+from reranker.outputs.ranked_file import best_tree, is_ranked, read_ranked
 from reranker.plugins.generation import encoder_decoder_file
 from reranker.plugins.generation.encoder_decoder_file import save_generator
 from reranker.plugins.generation.pair_vocabulary import Pair, PairVocabulary

@@ -20,9 +20,9 @@ from benchmarks.scoring.authors import AuthorsScorer, halved
 from benchmarks.scoring.contestants import OURS, Contestant, Scores
 from benchmarks.scoring.lists import Setting, load
 from benchmarks.scoring.measure import machine, memory, sgemm, work_per_token
-from reranker.commands.arguments import positive
 from reranker.errors import RerankError
 from reranker.files.table import aligned
+from reranker.process.flags import positive
 
 # Without these, PyTorch on Linux gives its memory back and takes it again all the time, the more
 # the less one does about it: all contestants run with what `rerank` sets for itself.

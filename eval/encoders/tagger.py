@@ -27,12 +27,12 @@ from torch.nn import functional
 from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.checkpoints.model_file import content_sha256, stored_weights
 from reranker.checkpoints.span_file import SpanCheckpoint, load_span_model
-from reranker.commands.arguments import positive
 from reranker.errors import InputError, RerankError
 from reranker.files.output import output_path
 from reranker.files.table import aligned
 from reranker.models.batch import PADDING, source_batch
 from reranker.plugins.training.spans import labelled, same_length
+from reranker.process.flags import positive
 from reranker.trees.linearize import linearize_tagged
 from reranker.trees.treebank import read_treebank, treebank_files
 

@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.checkpoints.ensemble_file import ModelNames
-from reranker.commands.arguments import positive, script_parser
 from reranker.errors import InputError, RerankError
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import open_whole, output_path
 from reranker.files.own import make_folder, never
 from reranker.files.table import aligned
+from reranker.process.flags import positive, script_parser
 
 Column = NDArray[np.float64]
 _FLIPS, _SEED = 10_000, 1

@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.commands.arguments import positive, script_parser
 from reranker.errors import InputError
 from reranker.files.table import aligned
 from reranker.plugins.surprisal.surprisal import surprisal
+from reranker.process.flags import positive, script_parser
 
 _DRAWS, _SEED = 1_000_000, 1
 _REGION = re.compile(r"\(\s*(\d+|\*)\s*;\s*%([^%()]+)%\s*\)")

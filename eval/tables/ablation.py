@@ -19,13 +19,13 @@ from collections.abc import Mapping, Sequence
 
 from figures import NONE, p_text
 
-from reranker.commands.arguments import script_parser, whole_number
-from reranker.commands.ranked_file import ranked_lines
 from reranker.errors import InputError, RerankError
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
 from reranker.files.table import grid
+from reranker.outputs.ranked_file import ranked_lines
 from reranker.plugins.tuning.lists import ScoredLists, read_scored
 from reranker.plugins.tuning.significance import compare
+from reranker.process.flags import script_parser, whole_number
 from reranker.ranking import Weighing
 
 Subset = tuple[str, ...]

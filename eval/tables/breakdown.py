@@ -18,14 +18,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from figures import p_text
 
-from reranker.commands.arguments import script_parser
-from reranker.commands.ranked_file import ranked_lines
 from reranker.errors import InputError, RerankError
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
 from reranker.files.table import grid
 from reranker.files.text import read_lines
+from reranker.outputs.ranked_file import ranked_lines
 from reranker.plugins.tuning.lists import ScoredLists, read_scored
 from reranker.plugins.tuning.significance import compare
+from reranker.process.flags import script_parser
 from reranker.ranking import Weighing
 
 _LENGTHS = (10, 20, 30, 40)

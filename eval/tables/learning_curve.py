@@ -20,12 +20,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from reranker.commands.arguments import positive, script_parser
 from reranker.errors import RerankError
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_path, whole_file
 from reranker.files.own import check_new, make_folder
 from reranker.files.table import grid
+from reranker.process.flags import positive, script_parser
 from reranker.trees.linearize import cleaned
 from reranker.trees.treebank import read_treebank, treebank_files
 

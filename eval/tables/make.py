@@ -25,12 +25,12 @@ from figures import FOLDS, Figures, markdown
 from steps import StudyWork
 from study import Study, StudyTable
 
-from reranker.commands.arguments import positive, script_parser
 from reranker.errors import InputError, RerankError
 from reranker.files.claim import claimed
 from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole
 from reranker.files.own import always, check_new, make_folder, never, record_in
+from reranker.process.flags import positive, script_parser
 
 # The part of the budget for training; scoring, mostly of n-best lists, is known to take less than
 # the rest with the study's own number of sentences.

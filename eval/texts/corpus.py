@@ -24,13 +24,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from reranker.commands.arguments import positive, script_parser, weight
 from reranker.errors import InputError, RerankError
 from reranker.files.output import open_whole
 from reranker.files.own import check_own, make_folder, never
 from reranker.files.table import aligned
 from reranker.files.text import open_text
 from reranker.nbest.words import split_words
+from reranker.process.flags import positive, script_parser, weight
 from reranker.text.running import MARKS, line_fault
 
 UNKNOWN = "<unk>"

@@ -13,10 +13,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from reranker.commands.arguments import script_parser
 from reranker.errors import RerankError
 from reranker.files.table import aligned
 from reranker.nbest.words import written as unescaped
+from reranker.process.flags import script_parser
 from reranker.text.splitting import stretches
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import read_treebank, treebank_files

@@ -12,18 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.commands.arguments import add_output, add_threads, counted, positive, weight
-from reranker.commands.gold_table import GoldTable
+from reranker.commands.arguments import add_output, add_threads, counted
 from reranker.commands.least_sure import least_sure, row
 from reranker.commands.progress import Positioned, ProgressBar, loading, message
 from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError
+from reranker.evaluation.gold_table import GoldTable
 from reranker.files.journal import AnswerOutput, journaled_path
 from reranker.files.output import write_line
 from reranker.files.records import Written
 from reranker.languages import language_name
 from reranker.nbest import NBest
 from reranker.outputs.registry import OUTPUTS, format_ranking, is_output, written
+from reranker.process.flags import positive, weight
 from reranker.ranking import Ranking, Weighing
 
 if TYPE_CHECKING:

@@ -1,21 +1,13 @@
-"""Types of flags, which argparse calls with the text of a value, and numbers in messages."""
+"""Flags that several commands have, and numbers in messages."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
-import math
-from collections.abc import Callable
 from pathlib import Path
 
 from reranker.errors import InputError
-
-
-def script_parser(program: str, description: str | None) -> argparse.ArgumentParser:
-    """The parser of a script whose ``description`` is printed with its line breaks."""
-    return argparse.ArgumentParser(
-        prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+from reranker.process.flags import positive
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
@@ -37,42 +29,6 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
     """Add ``--restore``."""
     text = "write bracketed trees with the sentence's words and tags, not the parser's text"
     parser.add_argument("--restore", action="store_true", help=text)
-
-
-def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
-    """The type of a flag that takes an integer, ``least`` and ``most`` included."""
-    limits = f"of at least {least}" if most is None else f"from {least} to {most:,}"
-
-    def convert(text: str) -> int:
-        if text.isascii() and text.isdecimal():
-            number = int(text)
-            if least <= number and (most is None or number <= most):
-                return number
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {limits}")
-
-    return convert
-
-
-positive = whole_number(1)
-
-
-def number_from(least: float, most: float = math.inf) -> Callable[[str], float]:
-    """The type of a flag that takes a finite number, ``least`` and ``most`` included."""
-    limits = f"of at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
-
-    def convert(text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if not (least <= number <= most and number < math.inf):
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number {limits}")
-        return number
-
-    return convert
-
-
-weight = number_from(0, 1)
 
 
 def counted(number: int, noun: str) -> str:

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from reranker.commands import nbest_files
-from reranker.commands.arguments import counted, positive
+from reranker.commands.arguments import counted
 from reranker.commands.progress import message, rejection
 from reranker.errors import InputError, KindError, TreeError
 from reranker.files.output import open_whole, output_path, output_paths
 from reranker.nbest import FORMATS
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.writing import list_text, tokens_text
+from reranker.process.flags import positive
 from reranker.trees.annotation import Annotation
 from reranker.trees.linearize import cleaned, linearize
 from reranker.trees.newer_tags import newer_tags

@@ -6,14 +6,14 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from reranker.commands.arguments import whole_number
 from reranker.commands.progress import message, rejection
-from reranker.commands.ranked_file import best_trees
 from reranker.errors import InputError
 from reranker.evaluation.alignment import complaints, paired
 from reranker.evaluation.corpus import Parameters, evaluate
 from reranker.evaluation.report import format_report, to_json
 from reranker.files.output import open_whole
+from reranker.outputs.ranked_file import best_trees
+from reranker.process.flags import whole_number
 from reranker.trees.treebank import named, read_sentences
 
 EXAMPLES = """examples:

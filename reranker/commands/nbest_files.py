@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from reranker.commands.arguments import positive
 from reranker.commands.progress import message, rejection
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
@@ -16,6 +15,7 @@ from reranker.files.patterns import expanded
 from reranker.nbest import FORMATS, NBest, NBestFiles, ReadOptions, read_nbest
 from reranker.nbest.data import Repair
 from reranker.nbest.guess import with_hint
+from reranker.process.flags import positive
 from reranker.ranking import Ranking
 from reranker.trees.treebank import treebank_files
 

@@ -7,11 +7,11 @@ import contextlib
 from typing import Any
 
 from reranker.commands import answers, parser_flags, text_files
-from reranker.commands.arguments import positive
 from reranker.commands.nbest_files import digest, print_rejected
 from reranker.commands.progress import rejection
 from reranker.errors import InputError
 from reranker.languages import ENGLISH
+from reranker.process.flags import positive
 from reranker.ranking import Ranking
 from reranker.text.conventions import convention_of
 from reranker.text.reading import CUT

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from reranker.checkpoints.installed import models_of
-from reranker.commands.arguments import positive
 from reranker.commands.nbest_files import add_format
 from reranker.errors import InputError
 from reranker.files.output import files_of
@@ -19,6 +18,7 @@ from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.choice import OPTIONS, ParserChoice
 from reranker.parsers.parser import Parser, language_of
 from reranker.process.cores import available_cores
+from reranker.process.flags import positive
 
 _METAVARS: dict[str, dict[str, Any]] = {
     "parser": {"action": "append", "metavar": "NAME"},

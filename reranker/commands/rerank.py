@@ -6,9 +6,9 @@ import argparse
 
 from reranker.commands import answers, nbest_files
 from reranker.commands.arguments import add_restore
-from reranker.commands.gold_table import GoldTable
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTrees
+from reranker.evaluation.gold_table import GoldTable
 from reranker.outputs.registry import needs_brackets
 
 EXAMPLES = """examples:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import parser_flags
-from reranker.commands.arguments import add_threads, counted, number_from, weight, whole_number
+from reranker.commands.arguments import add_threads, counted
 from reranker.commands.progress import Bar, loading, rejection
 from reranker.commands.text_files import checked_text
 from reranker.errors import InputError
@@ -21,6 +21,7 @@ from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole, output_paths, standard_output
 from reranker.files.own import make_folder
 from reranker.languages import language_name
+from reranker.process.flags import number_from, weight, whole_number
 from reranker.ranking import Weighing
 from reranker.text.reading import Text
 from reranker.trees.treebank import treebank_files

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.commands.arguments import positive
 from reranker.commands.progress import loading
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import open_whole, output_paths
+from reranker.process.flags import positive
 from reranker.trees.treebank import treebank_files
 
 EXAMPLES = """examples:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import answers, nbest_files, parser_flags, text_files
-from reranker.commands.arguments import add_restore, counted, number_from, positive, require_ray
+from reranker.commands.arguments import add_restore, counted, require_ray
 from reranker.commands.progress import Bar, message, rejection, status
 from reranker.errors import InputError
 from reranker.languages import ENGLISH
@@ -16,6 +16,7 @@ from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.outputs.registry import needs_brackets
 from reranker.parsers.parser import language_of
+from reranker.process.flags import number_from, positive
 from reranker.ranking.ranker import VERSION
 from reranker.text.conventions import convention_of
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.commands.arguments import add_output, add_threads, counted, number_from, positive
+from reranker.commands.arguments import add_output, add_threads, counted
 from reranker.commands.nbest_files import digest
 from reranker.commands.progress import Bar, loading, message
 from reranker.commands.resuming import opened_output, skip_written
@@ -20,6 +20,7 @@ from reranker.files.records import Written
 from reranker.files.text import open_text, read_lines
 from reranker.nbest.tokens_file import read_sentences
 from reranker.nbest.words import split_words
+from reranker.process.flags import number_from, positive
 
 if TYPE_CHECKING:
     from reranker.plugins.generation.search import Hypothesis

@@ -9,13 +9,13 @@ import os
 import sys
 from collections.abc import Iterator
 
-from reranker.commands.arguments import weight
 from reranker.files.visible import visible
 from reranker.plugins.grep.matches import Match, Words, matches
 from reranker.plugins.grep.parses import Parses
 from reranker.plugins.grep.pattern import Pattern
 from reranker.plugins.grep.tree_files import TreeFiles
 from reranker.plugins.grep.tree_files import add_arguments as add_files
+from reranker.process.flags import weight
 from reranker.trees.tree import Tree
 
 EXAMPLES = """examples:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from reranker.commands import nbest_files, parser_flags, text_files
-from reranker.commands.arguments import add_output, number_from
+from reranker.commands.arguments import add_output
 from reranker.commands.progress import message, rejection
 from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError, KindError, TreeError
@@ -28,6 +28,7 @@ from reranker.nbest.dialects.registry import recognise
 from reranker.nbest.words import encoding_fault, printable
 from reranker.parsers.parser import CANDIDATES
 from reranker.plugins.grep.parses import Parses, from_nbest
+from reranker.process.flags import number_from
 from reranker.text.kinds import refuse_other_than_text
 from reranker.text.reading import CUT
 from reranker.text.splitting import Form

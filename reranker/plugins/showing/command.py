@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reranker.commands import nbest_files
-from reranker.commands.arguments import counted, whole_number
+from reranker.commands.arguments import counted
 from reranker.commands.progress import message, rejection
-from reranker.commands.ranked_file import is_ranked, read_ranked
 from reranker.errors import InputError
 from reranker.files.output import open_whole, output_path, write_errors
 from reranker.files.text import TextFile, TextInMemory, open_text, read_lines
 from reranker.files.visible import visible
 from reranker.nbest import NBest, read_nbest
+from reranker.outputs.ranked_file import is_ranked, read_ranked
+from reranker.process.flags import whole_number
 from reranker.trees.treebank import treebank_files
 
 if TYPE_CHECKING:

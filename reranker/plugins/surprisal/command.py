@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import language_of_models, named_models
 from reranker.commands import text_files
-from reranker.commands.arguments import add_output, add_threads, counted, positive
+from reranker.commands.arguments import add_output, add_threads, counted
 from reranker.commands.nbest_files import add_format, digest, print_rejected
 from reranker.commands.progress import ProgressBar, loading, message, rejection
 from reranker.commands.resuming import opened_output, skip_written
@@ -24,6 +24,7 @@ from reranker.files.patterns import expanded
 from reranker.files.records import Written
 from reranker.nbest import NBest, NBestFiles, ReadOptions, read_nbest
 from reranker.process.cores import available_cores
+from reranker.process.flags import positive
 from reranker.text.conventions import convention_of
 from reranker.text.reading import Text, TextSentence
 

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from reranker.checkpoints.vocabulary import MOST_CLASSED
-from reranker.commands.arguments import positive, whole_number
 from reranker.commands.progress import loading
+from reranker.process.flags import positive, whole_number
 
 EXAMPLES = """examples:
   rerank train --config small --train train.mrg.gz --dev dev.mrg.gz \\

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models, write_ensemble_file
-from reranker.commands.arguments import counted, weight, whole_number
-from reranker.commands.ranked_file import ranked_lines
+from reranker.commands.arguments import counted
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_paths, write_line
 from reranker.files.table import aligned
+from reranker.outputs.ranked_file import ranked_lines
 from reranker.plugins.tuning.command_tables import ConfidenceTable
+from reranker.process.flags import weight, whole_number
 from reranker.trees.treebank import treebank_files
 
 if TYPE_CHECKING:

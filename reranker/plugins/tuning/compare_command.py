@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from reranker.commands.arguments import whole_number
 from reranker.commands.progress import rejection
-from reranker.commands.ranked_file import best_trees
 from reranker.errors import InputError
 from reranker.evaluation.alignment import complaints, paired
 from reranker.files.output import write_line
 from reranker.files.table import aligned
+from reranker.outputs.ranked_file import best_trees
+from reranker.process.flags import whole_number
 
 if TYPE_CHECKING:
     import numpy as np
