@@ -26,6 +26,7 @@ from typing import NamedTuple
 import httpx
 
 from benchmarks.scoring.measure import machine
+from benchmarks.servers import RERANK, serving
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import RerankError
 from reranker.files.table import aligned
@@ -35,8 +36,6 @@ from reranker.pipeline import Reranker
 from reranker.process.cores import available_cores
 from reranker.process.flags import positive
 from reranker.trees.linearize import delinearize
-from tests.checkout import RERANK
-from tests.service.servers import serving
 
 GUM, EXAMPLES = "../shared/data/nbest/gum_dev_50best.txt.gz", "examples/parses.txt"
 SAY_IMPORTS = {"PYTHONPROFILEIMPORTTIME": "1"}
@@ -61,7 +60,7 @@ class Input(NamedTuple):
         return path
 
     def rerank(self, nbest: Path, *flags: str) -> list[str]:
-        return [RERANK, "--nbest", str(nbest), "--models", *self.models, *flags]
+        return [*RERANK, "--nbest", str(nbest), "--models", *self.models, *flags]
 
 
 def of_size(lists: Sequence[NBest], candidates: int, words: int, wanted: int) -> list[NBest]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -58,6 +59,37 @@ def test_imports_point_one_way() -> None:
     lint = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+def imported_by(file: Path) -> set[str]:
+    """Return the modules that a file imports, wherever its import statements stand."""
+    modules: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules.update(name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            modules.update(f"{node.module}.{name.name}" for name in node.names)
+    return modules
+
+
+@pytest.mark.parametrize(
+    ("folders", "forbidden"),
+    [
+        (["reranker", "service", "models", "eval", "benchmarks"], "tests."),
+        (["eval", "benchmarks"], "reranker.commands."),
+    ],
+    ids=["nothing imports tests", "eval and benchmarks do without commands"],
+)
+def test_what_is_not_imported(folders: list[str], forbidden: str) -> None:
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*.py")]
+    assert len(files) > 30
+    found = {
+        f"{file.relative_to(ROOT)}: {name}"
+        for file in files
+        for name in imported_by(file)
+        if f"{name}.".startswith(forbidden)
+    }
+    assert not found
 
 
 def test_windows_is_told_at_once() -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.latency import of_size
 from benchmarks.scoring.measure import machine
+from benchmarks.servers import Server, serving
 from benchmarks.service_load.attacks import ATTACKS, GROUPS, Material, storm
 from benchmarks.service_load.kind import Asked, KindClient, Question, ask, ranked, seconds_alone
 from benchmarks.service_load.report import Found, targets, written
@@ -20,7 +21,6 @@ from benchmarks.service_load.watching import Tally, UsageSample, sleep_lightly, 
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.writing import list_text
 from reranker.process.cores import available_cores
-from tests.service.servers import Server, serving
 
 LIVE = "GET /health/live"
 HUGE_LISTS = 34

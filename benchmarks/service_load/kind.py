@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from tests.checkout import RERANK
+from benchmarks.servers import RERANK
 
 Row = dict[str, Any]  # a line of ``rerank --output ranked``
 
@@ -132,7 +132,7 @@ def ranked(lists: Sequence[bytes], models: Sequence[str]) -> list[Row]:
     """What the command writes for these lists."""
     with tempfile.NamedTemporaryFile() as file:
         Path(file.name).write_bytes(b"".join(lists))
-        command = [RERANK, "--nbest", file.name, "--models", *models, "--output", "ranked"]
+        command = [*RERANK, "--nbest", file.name, "--models", *models, "--output", "ranked"]
         done = subprocess.run(command, check=True, capture_output=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import httpx
 
+from benchmarks.servers import Server, serving
 from benchmarks.service_load.kind import Row, is_right, ranked
 from benchmarks.service_load.watching import usage
 from reranker.files.text import read_lines
-from tests.service.servers import Server, serving
 
 CONNECTIONS = 96
 PATIENCE = "600"  # seconds, as many as the service allows

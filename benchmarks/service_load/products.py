@@ -23,11 +23,10 @@ from concurrent.futures import ProcessPoolExecutor
 from http.client import HTTPConnection, HTTPException
 
 from benchmarks.scoring.measure import machine
+from benchmarks.servers import RERANK, serving
 from benchmarks.service_load.bombs import PRODUCTS, Bomb
 from benchmarks.service_load.kind import LATEST, Asked, KindClient, Question, ask, seconds_alone
 from reranker.process.cores import available_cores
-from tests.checkout import RERANK
-from tests.service.servers import serving
 
 CONNECTIONS = 4
 MOST_TIMES = 5
@@ -40,11 +39,12 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.service_load.products")
     parser.add_argument("--models", nargs="+", default=["ckpt/*.pt"])
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement (20)")
-    parser.add_argument("--rerank", default=RERANK, help="program to start")
+    parser.add_argument("--rerank", metavar="PROGRAM", help="program to start")
     arguments = parser.parse_args(argv)
     print(f"{machine(available_cores())}; load average {os.getloadavg()[0]:.1f}", flush=True)
     threads = str(os.cpu_count())
-    with serving(arguments.models, rerank=arguments.rerank, OMP_NUM_THREADS=threads) as server:
+    rerank = [arguments.rerank] if arguments.rerank else RERANK
+    with serving(arguments.models, rerank=rerank, OMP_NUM_THREADS=threads) as server:
         return measure(server.port, arguments.seconds)
 
 

@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.servers import Server
 from benchmarks.service_load.kind import Asked
-from tests.service.servers import Server
 
 _TICK_SECONDS = 0.005
 _PAUSE_SECONDS = 0.01  # less is nothing
