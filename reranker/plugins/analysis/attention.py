@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
-from reranker.files.table import aligned
 from reranker.plugins.analysis.readings import LinearTree, Tick, ignore, read_in_batches
-from reranker.plugins.analysis.report import panels, percent, without_formulas
+from reranker.plugins.analysis.report import Report, panels, percent, without_formulas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,52 +86,41 @@ def attention_by_position(
     return Positions(window, dict(zip(window.steps_back, means, strict=True)), count)
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionByPosition:
-    """Figure 4.1: the average attention to each position of the window, for several models."""
+def position_report(models: dict[str, Positions]) -> Report:
+    """Report Figure 4.1: the average attention to each position of the window, by model."""
+    steps = {step for positions in models.values() for step in positions.weights}
+    shares = (
+        (str(step), *(percent(each.weights.get(step)) for each in models.values()))
+        for step in sorted(steps, reverse=True)
+    )
+    counts = (str(positions.tokens) for positions in models.values())
+    data = [
+        {
+            "model": name,
+            "tokens": positions.tokens,
+            "attention": [
+                {"steps_back": step, "weight": weight} for step, weight in positions.weights.items()
+            ],
+        }
+        for name, positions in models.items()
+    ]
+    rows = [("steps back", *models), *shares, ("tokens", *counts)]
+    return Report([rows], data, partial(_draw_positions, models))
 
-    models: dict[str, Positions]
 
-    def text(self) -> str:
-        all_positions = self.models.values()
-        steps = {step for positions in all_positions for step in positions.weights}
-        return aligned(
-            [
-                ("steps back", *self.models),
-                *(
-                    (str(step), *(percent(each.weights.get(step)) for each in all_positions))
-                    for step in sorted(steps, reverse=True)
-                ),
-                ("tokens", *(str(positions.tokens) for positions in all_positions)),
-            ]
-        )
-
-    def to_json(self) -> Any:
-        return [
-            {
-                "model": name,
-                "tokens": positions.tokens,
-                "attention": [
-                    {"steps_back": step, "weight": weight}
-                    for step, weight in positions.weights.items()
-                ],
-            }
-            for name, positions in self.models.items()
-        ]
-
-    def draw(self, figure: Figure) -> None:
-        """A row for each model, the most recent position on the right."""
-        figure.suptitle("Mean attention to each position, in %")
-        all_axes = panels(figure, len(self.models), 1)
-        for axes, (name, positions) in zip(all_axes, self.models.items(), strict=True):
-            weights = list(positions.weights.values())
-            axes.imshow([weights], cmap="Blues", aspect="auto", vmin=0)
-            for place, weight in enumerate(weights):
-                colour = "white" if weight > max(weights) / 2 else "black"
-                axes.text(place, 0, f"{100 * weight:.0f}", color=colour, ha="center", va="center")
-            axes.set(title=name, yticks=[])
-            axes.set_xticks(range(len(weights)), list(map(str, positions.weights)))
-        all_axes[-1].set_xlabel("position (tokens back)")
+def _draw_positions(models: dict[str, Positions], figure: Figure) -> None:
+    """Draw a row for each model, the most recent position on the right."""
+    figure.suptitle("Mean attention to each position, in %")
+    all_axes = panels(figure, len(models), 1)
+    for axes, (name, positions) in zip(all_axes, models.items(), strict=True):
+        weights = list(positions.weights.values())
+        axes.imshow([weights], cmap="Blues", aspect="auto", vmin=0)
+        for place, weight in enumerate(weights):
+            colour = "white" if weight > max(weights) / 2 else "black"
+            axes.text(place, 0, f"{100 * weight:.0f}", color=colour, ha="center", va="center")
+        axes.set(title=name, yticks=[])
+        axes.set_xticks(range(len(weights)), list(map(str, positions.weights)))
+    all_axes[-1].set_xlabel("position (tokens back)")
 
 
 class AttentionRow(NamedTuple):
@@ -183,45 +171,41 @@ def attention_at(
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionSample:
-    """Figure 4.2: attention at tokens drawn at random, the same for every model."""
+Sample = tuple[AttentionWindow, list[AttentionRow]]
 
-    models: dict[str, tuple[AttentionWindow, list[AttentionRow]]]
 
-    def text(self) -> str:
-        return "\n\n".join(
-            aligned(
-                [
-                    (name, *map(str, window.steps_back)),
-                    *((token, *(f"{100 * w:.0f}" for w in weights)) for token, weights in rows),
-                ]
-            )
-            for name, (window, rows) in self.models.items()
-        )
-
-    def to_json(self) -> Any:
-        return [
-            {
-                "model": name,
-                "steps_back": list(window.steps_back),
-                "tokens": [row._asdict() for row in rows],
-            }
-            for name, (window, rows) in self.models.items()
+def sample_report(models: dict[str, Sample]) -> Report:
+    """Report Figure 4.2: attention at tokens drawn at random, the same for every model."""
+    tables = [
+        [
+            (name, *map(str, window.steps_back)),
+            *((token, *(f"{100 * w:.0f}" for w in weights)) for token, weights in rows),
         ]
+        for name, (window, rows) in models.items()
+    ]
+    data = [
+        {
+            "model": name,
+            "steps_back": list(window.steps_back),
+            "tokens": [row._asdict() for row in rows],
+        }
+        for name, (window, rows) in models.items()
+    ]
+    return Report(tables, data, partial(_draw_sample, models))
 
-    def draw(self, figure: Figure) -> None:
-        """A map for each model: one row per token, the most recent position on the right."""
-        count = max(len(rows) for _, rows in self.models.values())
-        figure.set_size_inches(1 + 3.5 * len(self.models), 2 + 0.13 * count)
-        figure.suptitle("Attention at random tokens")
-        all_axes = figure.subplots(1, len(self.models), squeeze=False)[0]
-        for axes, (name, (window, rows)) in zip(all_axes, self.models.items(), strict=True):
-            weights = [row.weights for row in rows]
-            image = axes.imshow(weights, cmap="Blues", aspect="auto", vmin=0, vmax=1)
-            axes.set(title=name, xlabel="position (tokens back)")
-            axes.set_xticks(range(window.size), list(map(str, window.steps_back)))
-            tokens = [without_formulas(row.token) for row in rows]
-            axes.set_yticks(range(len(rows)), tokens, fontsize=7)
-        all_axes[0].set_ylabel("token predicted")
-        figure.colorbar(image, ax=figure.axes, label="attention (share)")
+
+def _draw_sample(models: dict[str, Sample], figure: Figure) -> None:
+    """Draw a map for each model: one row per token, the most recent position on the right."""
+    count = max(len(rows) for _, rows in models.values())
+    figure.set_size_inches(1 + 3.5 * len(models), 2 + 0.13 * count)
+    figure.suptitle("Attention at random tokens")
+    all_axes = figure.subplots(1, len(models), squeeze=False)[0]
+    for axes, (name, (window, rows)) in zip(all_axes, models.items(), strict=True):
+        weights = [row.weights for row in rows]
+        image = axes.imshow(weights, cmap="Blues", aspect="auto", vmin=0, vmax=1)
+        axes.set(title=name, xlabel="position (tokens back)")
+        axes.set_xticks(range(window.size), list(map(str, window.steps_back)))
+        tokens = [without_formulas(row.token) for row in rows]
+        axes.set_yticks(range(len(rows)), tokens, fontsize=7)
+    all_axes[0].set_ylabel("token predicted")
+    figure.colorbar(image, ax=figure.axes, label="attention (share)")

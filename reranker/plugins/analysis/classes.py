@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.files.figure import label_plainly
-from reranker.files.table import aligned
 from reranker.perplexity import perplexity
 from reranker.plugins.analysis.readings import LinearTree, Tick, ignore, token_log_probabilities
+from reranker.plugins.analysis.report import Report
 from reranker.trees.linearize import is_word
 
 if TYPE_CHECKING:
@@ -83,45 +83,35 @@ def totals_by_class(
     return {name: totals[name] for name in names} | {ALL: everything}
 
 
-@dataclass(frozen=True, slots=True)
-class ClassPerplexities:
-    """exp of the mean -log P over the tokens of each class, by the token predicted; several models
-    side by side. A word outside the vocabulary has the probability of its unknown-word class, so
-    models compare only if their vocabularies are the same."""
+def class_report(models: dict[str, dict[str, Total]]) -> Report:
+    """Report exp of the mean -log P over the tokens of each class, by the token predicted; several
+    models side by side. A word outside the vocabulary has the probability of its unknown-word
+    class, so models compare only if their vocabularies are the same."""
+    rows = [("predicted", "tokens", *models)]
+    for name, total in next(iter(models.values())).items():
+        cells = (f"{totals[name].perplexity:.2f}" for totals in models.values())
+        rows.append((name, str(total.tokens), *cells))
+    data = [
+        {"model": model, "classes": {name: total.to_json() for name, total in totals.items()}}
+        for model, totals in models.items()
+    ]
+    return Report([rows], data, partial(_draw, models))
 
-    models: dict[str, dict[str, Total]]
 
-    def text(self) -> str:
-        rows = [("predicted", "tokens", *self.models)]
-        for name, tokens in self._classes():
-            cells = (f"{totals[name].perplexity:.2f}" for totals in self.models.values())
-            rows.append((name, str(tokens), *cells))
-        return aligned(rows)
-
-    def to_json(self) -> Any:
-        return [
-            {"model": model, "classes": {name: total.to_json() for name, total in totals.items()}}
-            for model, totals in self.models.items()
-        ]
-
-    def draw(self, figure: Figure) -> None:
-        """A group of bars for each class, a bar for each model."""
-        names = [name for name, _ in self._classes()]
-        figure.set_size_inches(8, 1.5 + 0.12 * len(names) * (1 + len(self.models)))
-        axes = figure.subplots()
-        height = 0.8 / len(self.models)
-        for number, (model, totals) in enumerate(self.models.items()):
-            places = [place + number * height for place in range(len(names))]
-            lengths = [totals[name].perplexity - 1 for name in names]  # 1 is the least there is
-            axes.barh(places, lengths, left=1, height=height, align="edge", label=model)
-        axes.set(title="Perplexity by class of the token predicted")
-        axes.set(xlabel="perplexity per token", xscale="log", xlim=(1, None))
-        label_plainly(axes.xaxis)
-        axes.set_yticks([place + 0.4 for place in range(len(names))], names)
-        axes.invert_yaxis()
-        axes.grid(alpha=0.3, axis="x")
-        axes.legend()
-
-    def _classes(self) -> Iterable[tuple[str, int]]:
-        """Names and numbers of tokens, the same for every model."""
-        return [(name, total.tokens) for name, total in next(iter(self.models.values())).items()]
+def _draw(models: dict[str, dict[str, Total]], figure: Figure) -> None:
+    """Draw a group of bars for each class, a bar for each model."""
+    names = list(next(iter(models.values())))
+    figure.set_size_inches(8, 1.5 + 0.12 * len(names) * (1 + len(models)))
+    axes = figure.subplots()
+    height = 0.8 / len(models)
+    for number, (model, totals) in enumerate(models.items()):
+        places = [place + number * height for place in range(len(names))]
+        lengths = [totals[name].perplexity - 1 for name in names]  # 1 is the least there is
+        axes.barh(places, lengths, left=1, height=height, align="edge", label=model)
+    axes.set(title="Perplexity by class of the token predicted")
+    axes.set(xlabel="perplexity per token", xscale="log", xlim=(1, None))
+    label_plainly(axes.xaxis)
+    axes.set_yticks([place + 0.4 for place in range(len(names))], names)
+    axes.invert_yaxis()
+    axes.grid(alpha=0.3, axis="x")
+    axes.legend()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +163,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print an analysis; returns the exit code: 1 if some input was left out."""
+    """Print an analysis; return the exit code: 1 if some input was left out."""
     with loading("PyTorch"):
         from reranker.plugins.analysis.kinds import analysed
 
@@ -178,22 +176,10 @@ def run(arguments: argparse.Namespace) -> int:
     outputs = (arguments.plot, arguments.out, getattr(arguments, "token_scores", None))
     picture, out, arguments.token_scores = output_paths(outputs, inputs)
     figure = new_figure(picture) if picture is not None else None
-    result = analysed(arguments)
-    text = result.text()
-    if arguments.json:
-        text = json.dumps(_finite(result.to_json()), indent=2, allow_nan=False)
+    report = analysed(arguments)
     with open_whole(out) as file:
-        file.write(text + "\n")
+        file.write((report.json() if arguments.json else report.text()) + "\n")
     if figure is not None and picture is not None:
-        result.draw(figure)
+        report.draw(figure)
         save_figure(figure, picture)
-    return 1 if any(getattr(result, "refused", {}).values()) else 0
-
-
-def _finite(value: object) -> object:
-    """``value`` with null for infinity, which JSON lacks."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return int(report.is_partial)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from reranker.errors import InputError
 from reranker.files.figure import label_plainly
-from reranker.files.table import aligned
 from reranker.files.text import open_text
-from reranker.plugins.analysis.report import names
+from reranker.plugins.analysis.report import Report, names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,46 +55,36 @@ def read_log(path: Path) -> list[Evaluation]:
     return evaluations
 
 
-def read_curves(paths: Sequence[Path], by: Measure) -> Curves:
-    """The curves of several runs, each named after its folder."""
+def read_curves(paths: Sequence[Path], by: Measure) -> Report:
+    """Report dev perplexity per token at each evaluation of several runs, each named after its
+    folder."""
     logs = {path: read_log(path) for path in paths}
     folders = [(path if path.is_dir() else path.resolve().parent) for path in logs]
-    return Curves(dict(zip(names(folders), logs.values(), strict=True)), by)
+    runs = dict(zip(names(folders), logs.values(), strict=True))
+    rows = [("run", "evaluations", "best", "at epoch", "tokens", "minutes", "last")]
+    for name, evaluations in runs.items():
+        best = min(evaluations, key=lambda evaluation: evaluation.perplexity)
+        rows.append(
+            (
+                name, str(len(evaluations)), f"{best.perplexity:.3f}", f"{best.epochs:.2f}",
+                f"{best.tokens:,}", f"{best.minutes:.1f}", f"{evaluations[-1].perplexity:.3f}",
+            )
+        )  # fmt: skip
+    data = [
+        {"run": name, "evaluations": [each._asdict() for each in evaluations]}
+        for name, evaluations in runs.items()
+    ]
+    return Report([rows], data, partial(_draw, runs, by))
 
 
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """Dev perplexity per token of several runs, at each evaluation."""
-
-    runs: dict[str, list[Evaluation]]
-    by: Measure
-
-    def text(self) -> str:
-        rows = [("run", "evaluations", "best", "at epoch", "tokens", "minutes", "last")]
-        for name, evaluations in self.runs.items():
-            best = min(evaluations, key=lambda evaluation: evaluation.perplexity)
-            rows.append(
-                (
-                    name, str(len(evaluations)), f"{best.perplexity:.3f}", f"{best.epochs:.2f}",
-                    f"{best.tokens:,}", f"{best.minutes:.1f}", f"{evaluations[-1].perplexity:.3f}",
-                )
-            )  # fmt: skip
-        return aligned(rows)
-
-    def to_json(self) -> Any:
-        return [
-            {"run": name, "evaluations": [each._asdict() for each in evaluations]}
-            for name, evaluations in self.runs.items()
-        ]
-
-    def draw(self, figure: Figure) -> None:
-        """A line for each run, perplexity over ``by``."""
-        axes = figure.subplots()
-        for name, evaluations in self.runs.items():
-            points = [(getattr(each, self.by), each.perplexity) for each in evaluations]
-            axes.plot(*zip(*points, strict=True), marker=".", label=name)
-        axes.set(title="Perplexity on the dev trees during training")
-        axes.set(xlabel=self.by, ylabel="perplexity per token", yscale="log")
-        label_plainly(axes.yaxis)
-        axes.grid(alpha=0.3, which="both")
-        axes.legend()
+def _draw(runs: dict[str, list[Evaluation]], by: Measure, figure: Figure) -> None:
+    """Draw a line for each run, perplexity over ``by``."""
+    axes = figure.subplots()
+    for name, evaluations in runs.items():
+        points = [(getattr(each, by), each.perplexity) for each in evaluations]
+        axes.plot(*zip(*points, strict=True), marker=".", label=name)
+    axes.set(title="Perplexity on the dev trees during training")
+    axes.set(xlabel=by, ylabel="perplexity per token", yscale="log")
+    label_plainly(axes.yaxis)
+    axes.grid(alpha=0.3, which="both")
+    axes.legend()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,11 +13,10 @@ import torch
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
-from reranker.files.table import aligned
 from reranker.perplexity import perplexity
 from reranker.plugins.analysis.attention import window_of
 from reranker.plugins.analysis.readings import LinearTree, read_in_batches
-from reranker.plugins.analysis.report import percent, without_formulas
+from reranker.plugins.analysis.report import Report, percent, without_formulas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,8 +39,20 @@ class Prediction:
     """
 
     def attention_to(self, position: int) -> float | None:
-        """The attention to a position; None if it is out of view."""
+        """Return the attention to a position; None for a position out of view."""
         return (self.attention or {}).get(position)
+
+    def to_json(self) -> dict[str, Any]:
+        attention = self.attention
+        return {
+            "model": self.model,
+            "symbol": self.symbol,
+            "perplexity": self.perplexity,
+            "top": [{"symbol": symbol, "log_prob": value} for symbol, value in self.top],
+            "attention": None
+            if attention is None
+            else [{"token": p, "weight": w} for p, w in attention.items()],
+        }
 
 
 def predict(checkpoint: Checkpoint, tree: LinearTree, token: int, name: str) -> Prediction:
@@ -79,75 +91,49 @@ def predict(checkpoint: Checkpoint, tree: LinearTree, token: int, name: str) -> 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """The tokens read before a prediction, how much each is attended to, the perplexity of the
-    token that follows, and the five most probable with their log-probabilities in nats."""
+def example_report(tokens: Sequence[str], token: int, models: Sequence[Prediction]) -> Report:
+    """Report the tokens read before a prediction, the attention to each, the perplexity of the
+    token that follows, and the five most probable symbols with their log-probabilities in nats."""
+    spelled = (*tokens, EOS)  # number -1, at the start, is <eos>, too
+    rows = [("", *(model.model for model in models))]
+    for position in _shown(token, models):
+        cells = (percent(model.attention_to(position)) for model in models)
+        rows.append((spelled[position], *cells))
+    rows.append((f"-> {spelled[token]}", *(model.symbol for model in models)))
+    rows.append(("perplexity", *(f"{model.perplexity:.2f}" for model in models)))
+    for rank in range(max(len(model.top) for model in models)):
+        tops = (model.top[rank : rank + 1] for model in models)  # empty for a tiny vocabulary
+        cells = ("".join(f"{symbol} {log_p:.2f}" for symbol, log_p in top) for top in tops)
+        rows.append((f"{rank + 1}.", *cells))
+    data = {"tokens": tokens, "predicted": token, "models": [each.to_json() for each in models]}
+    return Report([rows], data, partial(_draw, spelled, token, models))
 
-    tokens: tuple[str, ...]
-    token: int
-    predictions: tuple[Prediction, ...]
 
-    def text(self) -> str:
-        models = self.predictions
-        rows = [("", *(model.model for model in models))]
-        for position in self._shown():
-            cells = (percent(model.attention_to(position)) for model in models)
-            rows.append((self._token(position), *cells))
-        rows.append((f"-> {self._token(self.token)}", *(model.symbol for model in models)))
-        rows.append(("perplexity", *(f"{model.perplexity:.2f}" for model in models)))
-        for rank in range(max(len(model.top) for model in models)):
-            tops = (model.top[rank : rank + 1] for model in models)  # empty for a tiny vocabulary
-            cells = ("".join(f"{symbol} {log_p:.2f}" for symbol, log_p in top) for top in tops)
-            rows.append((f"{rank + 1}.", *cells))
-        return aligned(rows)
+def _draw(spelled: Sequence[str], token: int, models: Sequence[Prediction], figure: Figure) -> None:
+    """Draw a row for each model, a column for each token in view, shaded by attention; grey where a
+    model does not look."""
+    shown = _shown(token, models)
+    figure.set_size_inches(3 + 0.7 * len(shown), 2 + 0.9 * len(models))
+    weights = [[model.attention_to(position) for position in shown] for model in models]
+    shares = [[math.nan if share is None else share for share in row] for row in weights]
+    greatest = max((w for row in weights for w in row if w is not None), default=1.0)
+    axes = figure.subplots()
+    axes.set_facecolor("lightgrey")
+    image = axes.imshow(shares, cmap="Blues", aspect="auto", vmin=0, vmax=greatest)
+    tokens = [without_formulas(spelled[position]) for position in shown]
+    axes.set_xticks(range(len(shown)), tokens, rotation=60, ha="right")
+    rows = [
+        f"{model.model}\nperplexity {model.perplexity:.1f}\n"
+        + " ".join(symbol for symbol, _ in model.top)
+        for model in models
+    ]
+    axes.set_yticks(range(len(models)), [*map(without_formulas, rows)], fontsize=8)
+    title = f"Predicting {spelled[token]}: attention and most probable symbols"
+    axes.set(title=without_formulas(title), xlabel="tokens read")
+    figure.colorbar(image, label="attention (share)")
 
-    def to_json(self) -> Any:
-        return {
-            "tokens": self.tokens,
-            "predicted": self.token,
-            "models": [
-                {
-                    "model": model.model,
-                    "symbol": model.symbol,
-                    "perplexity": model.perplexity,
-                    "top": [{"symbol": symbol, "log_prob": value} for symbol, value in model.top],
-                    "attention": None
-                    if model.attention is None
-                    else [{"token": p, "weight": w} for p, w in model.attention.items()],
-                }
-                for model in self.predictions
-            ],
-        }
 
-    def draw(self, figure: Figure) -> None:
-        """A row for each model, a column for each token in view, shaded by attention; grey where a
-        model does not look."""
-        models, shown = self.predictions, self._shown()
-        figure.set_size_inches(3 + 0.7 * len(shown), 2 + 0.9 * len(models))
-        weights = [[model.attention_to(position) for position in shown] for model in models]
-        shares = [[math.nan if share is None else share for share in row] for row in weights]
-        greatest = max((w for row in weights for w in row if w is not None), default=1.0)
-        axes = figure.subplots()
-        axes.set_facecolor("lightgrey")
-        image = axes.imshow(shares, cmap="Blues", aspect="auto", vmin=0, vmax=greatest)
-        tokens = [without_formulas(self._token(position)) for position in shown]
-        axes.set_xticks(range(len(shown)), tokens, rotation=60, ha="right")
-        rows = [
-            f"{model.model}\nperplexity {model.perplexity:.1f}\n"
-            + " ".join(symbol for symbol, _ in model.top)
-            for model in models
-        ]
-        axes.set_yticks(range(len(models)), [*map(without_formulas, rows)], fontsize=8)
-        title = f"Predicting {self._token(self.token)}: attention and most probable symbols"
-        axes.set(title=without_formulas(title), xlabel="tokens read")
-        figure.colorbar(image, label="attention (share)")
-
-    def _shown(self) -> Sequence[int]:
-        """The positions that at least one model has in view; the last few if none attends."""
-        seen = [position for model in self.predictions for position in model.attention or ()]
-        return range(min(seen, default=max(-1, self.token - _TOP)), self.token)
-
-    def _token(self, position: int) -> str:
-        """``<eos>`` at both ends: at -1 and after the last token."""
-        return (*self.tokens, EOS)[position]
+def _shown(token: int, models: Sequence[Prediction]) -> Sequence[int]:
+    """Return the positions that at least one model has in view; the last few if none attends."""
+    seen = [position for model in models for position in model.attention or ()]
+    return range(min(seen, default=max(-1, token - _TOP)), token)

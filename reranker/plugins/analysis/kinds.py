@@ -20,40 +20,40 @@ from reranker.errors import InputError
 from reranker.files.output import open_whole
 from reranker.files.visible import visible
 from reranker.plugins.analysis.attention import (
-    AttentionByPosition,
-    AttentionSample,
     attention_at,
     attention_by_position,
     checked_window,
+    position_report,
     random_places,
+    sample_report,
 )
-from reranker.plugins.analysis.classes import ClassPerplexities, broad_class, totals_by_class
+from reranker.plugins.analysis.classes import broad_class, class_report, totals_by_class
 from reranker.plugins.analysis.curves import read_curves
-from reranker.plugins.analysis.example import Example, predict
-from reranker.plugins.analysis.last_word import LastWord, LastWords, last_word, read_set
-from reranker.plugins.analysis.mixture import LayerWeights, Variation, mixture_weights
-from reranker.plugins.analysis.rank import MatrixRank, Ranks, matrix_rank
+from reranker.plugins.analysis.example import example_report, predict
+from reranker.plugins.analysis.last_word import LastWord, last_word, last_word_report, read_set
+from reranker.plugins.analysis.mixture import layer_report, mixture_weights, variation_report
+from reranker.plugins.analysis.rank import MatrixRank, matrix_rank, rank_report
 from reranker.plugins.analysis.readings import LinearTree, Tick, ignore, read_trees, token_count
-from reranker.plugins.analysis.report import Analysis, names
+from reranker.plugins.analysis.report import Report, names
 from reranker.plugins.analysis.running import (
     RunningText,
     Source,
-    TextPerplexities,
     Values,
     averaged,
+    perplexity_report,
     predicted_tokens,
     read_texts,
     text_log_probabilities,
     token_score_lines,
 )
-from reranker.plugins.analysis.windows import Windows, point
+from reranker.plugins.analysis.windows import point, window_report
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 
-def analysed(arguments: argparse.Namespace) -> Analysis:
+def analysed(arguments: argparse.Namespace) -> Report:
     """The analysis of ``arguments.kind``; raises RerankError for unusable models or trees."""
     if arguments.kind == "curves":
         return read_curves(arguments.runs, arguments.by)
@@ -135,14 +135,14 @@ class _Job:
         }
 
 
-def _rank(job: _Job) -> Ranks:
+def _rank(job: _Job) -> Report:
     def analysis(model: Checkpoint, source: Source, name: str, tick: Tick) -> MatrixRank:
         return matrix_rank(model, source, name, job.arguments.tokens, job.arguments.seed, tick)
 
-    return Ranks(tuple(job.read_source(analysis).values()))
+    return rank_report(list(job.read_source(analysis).values()))
 
 
-def _perplexity(job: _Job) -> TextPerplexities:
+def _perplexity(job: _Job) -> Report:
     path: Path | None = job.arguments.token_scores
     values: dict[str, Values] = {}
     vocabularies: list[Vocabulary] = []
@@ -158,10 +158,10 @@ def _perplexity(job: _Job) -> TextPerplexities:
         with open_whole(path) as file:
             for line in token_score_lines(job.texts, scores):
                 file.write(line)
-    return TextPerplexities.from_values(job.texts, values, average)
+    return perplexity_report(job.texts, values, average)
 
 
-def _last_word(job: _Job) -> LastWords:
+def _last_word(job: _Job) -> Report:
     paths: Sequence[Path] = job.arguments.passages
     sets = [read_set(path, name) for name, path in zip(names(paths), paths, strict=True)]
     for refused in (each for some in sets for each in some.refused):
@@ -170,7 +170,7 @@ def _last_word(job: _Job) -> LastWords:
     models: dict[str, dict[str, LastWord]] = {}
     for name, model in job.models(compares_perplexity=True):
         models[name] = {each.name: last_word(model, each.passages, name, job.tick) for each in sets}
-    return LastWords(models, {each.name: len(each.refused) for each in sets})
+    return last_word_report(models, {each.name: len(each.refused) for each in sets})
 
 
 def _same(first: Vocabulary, other: Vocabulary) -> bool:
@@ -178,21 +178,21 @@ def _same(first: Vocabulary, other: Vocabulary) -> bool:
     return first.symbols == other.symbols and first.classes == other.classes
 
 
-def _classes(job: _Job) -> ClassPerplexities:
+def _classes(job: _Job) -> Report:
     class_of = str if job.arguments.by == "tag" else broad_class
     models = job.models(compares_perplexity=True)
-    return ClassPerplexities(
+    return class_report(
         {name: totals_by_class(model, job.trees, class_of, job.tick) for name, model in models}
     )
 
 
-def _attention_sample(job: _Job) -> AttentionSample:
+def _attention_sample(job: _Job) -> Report:
     models = dict(job.models(compares_tokens=True))
     windows = {name: checked_window(model, name) for name, model in models.items()}
     places = random_places(
         job.trees, list(windows.values()), job.arguments.tokens, job.arguments.seed
     )
-    return AttentionSample(
+    return sample_report(
         {
             name: (windows[name], attention_at(model, job.trees, places))
             for name, model in models.items()
@@ -200,7 +200,7 @@ def _attention_sample(job: _Job) -> AttentionSample:
     )
 
 
-def _attention_example(job: _Job) -> Example:
+def _attention_example(job: _Job) -> Report:
     number = job.arguments.tree
     if number > len(job.trees):
         raise InputError(f"--tree {number}: there are {len(job.trees)} trees")
@@ -209,18 +209,18 @@ def _attention_example(job: _Job) -> Example:
     for name, model in job.models(compares_tokens=True):
         predictions.append(predict(model, tree, token, name))
         tokens = tree.as_read(model).tokens
-    return Example(tokens, token, tuple(predictions))
+    return example_report(tokens, token, predictions)
 
 
-_ANALYSES: dict[str, Callable[[_Job], Analysis]] = {
-    "variation": lambda job: Variation(tuple(job.read_source(mixture_weights).values())),
-    "layers": lambda job: LayerWeights(tuple(job.read_source(mixture_weights).values())),
+_ANALYSES: dict[str, Callable[[_Job], Report]] = {
+    "variation": lambda job: variation_report(list(job.read_source(mixture_weights).values())),
+    "layers": lambda job: layer_report(list(job.read_source(mixture_weights).values())),
     "rank": _rank,
     "perplexity": _perplexity,
     "last-word": _last_word,
     "classes": _classes,
-    "windows": lambda job: Windows(tuple(job.read(point, compares_perplexity=True).values())),
-    "attention": lambda job: AttentionByPosition(job.read(attention_by_position)),
+    "windows": lambda job: window_report(list(job.read(point, compares_perplexity=True).values())),
+    "attention": lambda job: position_report(job.read(attention_by_position)),
     "attention-sample": _attention_sample,
     "attention-example": _attention_example,
 }

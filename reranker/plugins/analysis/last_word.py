@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,12 +13,11 @@ import torch
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
-from reranker.files.table import aligned
 from reranker.models import Features, LanguageModel
 from reranker.perplexity import perplexity
 from reranker.plugins.analysis.passages import read_passages
 from reranker.plugins.analysis.readings import LinearTree, Tick, ignore, read_in_batches
-from reranker.plugins.analysis.report import grouped_bars, percent
+from reranker.plugins.analysis.report import Report, grouped_bars, percent
 from reranker.text.reading import Refused
 
 if TYPE_CHECKING:
@@ -59,6 +58,18 @@ class LastWord(NamedTuple):
     def whole_perplexity(self) -> float:
         """Perplexity per token of whole passages, each read from the start state."""
         return perplexity(self.whole_nll, self.tokens)
+
+    def to_json(self, rejected: int) -> dict[str, Any]:
+        return {
+            "passages": self.passages,
+            "rejected": rejected,
+            "accuracy": self.accuracy,
+            "correct": self.correct,
+            "unknown": self.unknown,
+            "last_word_perplexity": self.perplexity,
+            "tokens": self.tokens,
+            "perplexity": self.whole_perplexity,
+        }
 
 
 def read_set(path: Path, name: str) -> PassageSet:
@@ -104,56 +115,32 @@ def last_word(
     return LastWord(len(passages), correct, sum(is_unknown), nll, tokens, whole_nll)
 
 
-@dataclass(frozen=True, slots=True)
-class LastWords:
-    """Several models on several sets."""
+def last_word_report(models: dict[str, dict[str, LastWord]], refused: dict[str, int]) -> Report:
+    """Report several models on several sets; ``refused`` counts the lines left out of each set."""
+    rows: list[tuple[str, ...]] = [
+        ("model", "set", "passages", "accuracy", "perplexity", "of all words", "unknown")
+    ]
+    for model, sets in models.items():
+        for name, each in sets.items():
+            figures = (f"{each.perplexity:.2f}", f"{each.whole_perplexity:.2f}")
+            counts = (str(each.passages), percent(each.accuracy), *figures, str(each.unknown))
+            rows.append((model, name, *counts))
+    data = [
+        {"model": model, "sets": {name: s.to_json(refused[name]) for name, s in sets.items()}}
+        for model, sets in models.items()
+    ]
+    draw = partial(_draw, models, list(refused))
+    return Report([rows], data, draw, left=2, is_partial=any(refused.values()))
 
-    models: dict[str, dict[str, LastWord]]
-    refused: dict[str, int]  # lines left out of each set
 
-    def text(self) -> str:
-        rows: list[tuple[str, ...]] = [
-            ("model", "set", "passages", "accuracy", "perplexity", "of all words", "unknown")
-        ]
-        for model, sets in self.models.items():
-            for name, each in sets.items():
-                figures = (f"{each.perplexity:.2f}", f"{each.whole_perplexity:.2f}")
-                accuracy = percent(each.accuracy)
-                counts = (str(each.passages), accuracy, *figures, str(each.unknown))
-                rows.append((model, name, *counts))
-        return aligned(rows, left=2)
-
-    def to_json(self) -> Any:
-        return [
-            {
-                "model": model,
-                "sets": {
-                    name: {
-                        "passages": each.passages,
-                        "rejected": self.refused[name],
-                        "accuracy": each.accuracy,
-                        "correct": each.correct,
-                        "unknown": each.unknown,
-                        "last_word_perplexity": each.perplexity,
-                        "tokens": each.tokens,
-                        "perplexity": each.whole_perplexity,
-                    }
-                    for name, each in sets.items()
-                },
-            }
-            for model, sets in self.models.items()
-        ]
-
-    def draw(self, figure: Figure) -> None:
-        """A group of bars for each set, a bar for each model's accuracy."""
-        axes = figure.subplots()
-        names = list(self.refused)
-        shares = {
-            model: [100 * sets[name].accuracy for name in names]
-            for model, sets in self.models.items()
-        }
-        grouped_bars(axes, names, shares)
-        axes.set(title="Last words predicted", ylabel="accuracy (%)")
+def _draw(models: dict[str, dict[str, LastWord]], names: list[str], figure: Figure) -> None:
+    """Draw a group of bars for each set, a bar for each model's accuracy."""
+    axes = figure.subplots()
+    shares = {
+        model: [100 * sets[name].accuracy for name in names] for model, sets in models.items()
+    }
+    grouped_bars(axes, names, shares)
+    axes.set(title="Last words predicted", ylabel="accuracy (%)")
 
 
 def _most_probable(model: LanguageModel, features: Features) -> torch.Tensor:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import torch
 
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
-from reranker.files.table import aligned
 from reranker.models import LanguageModel
 from reranker.plugins.analysis.readings import Tick, ignore
-from reranker.plugins.analysis.report import legend_beside, panels, percent
+from reranker.plugins.analysis.report import Report, legend_beside, panels, percent
 from reranker.plugins.analysis.running import Source, read_source
 from reranker.trees.linearize import is_word
 
@@ -100,100 +101,78 @@ def mixture_weights(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Variation:
-    """Table 4 of Takase et al. 2018: the coefficient of variation of pi.
+def variation_report(models: Sequence[MixtureWeights]) -> Report:
+    """Report Table 4 of Takase et al. 2018: the coefficient of variation of pi.
 
     sqrt(beta) of equation 13, where B sums pi over all tokens (in training, over those
     of a mini-batch). 0: all components have the same weight; sqrt(J): one has all the weight.
     """
-
-    models: tuple[MixtureWeights, ...]
-
-    def text(self) -> str:
-        rows: list[tuple[str, ...]] = [
-            ("model", "softmaxes", "coefficient of variation", "least pi", "greatest pi")
-        ]
-        for model in self.models:
-            pi = model.mean
-            values = (model.variation, min(pi), max(pi))
-            rows.append((model.model, str(len(pi)), *(f"{value:.3f}" for value in values)))
-        return aligned(rows)
-
-    def to_json(self) -> Any:
-        return [
-            {
-                "model": model.model,
-                "tokens": sum(model.tokens.values()),
-                "coefficient_of_variation": model.variation,
-                "mean_pi": model.mean,
-                "layers": model.layers,
-            }
-            for model in self.models
-        ]
-
-    def draw(self, figure: Figure) -> None:
-        """A bar for each component's mean pi, coloured by layer."""
-        for axes, model in zip(panels(figure, len(self.models), 2), self.models, strict=True):
-            numbers = range(1, len(model.layers) + 1)
-            bars = list(zip(numbers, model.mean, model.layers, strict=True))
-            for layer in model.components_of_layer:
-                of_layer = [(number, pi) for number, pi, each in bars if each == layer]
-                axes.bar(*zip(*of_layer, strict=True), label=layer)
-            axes.axhline(1 / len(bars), color="black", linestyle=":", label="equal weights")
-            title = f"{model.model}: coefficient of variation {model.variation:.3f}"
-            axes.set(title=title, xlabel="softmax (number)", ylabel="mean pi", xticks=numbers)
-            legend_beside(axes)
+    rows: list[tuple[str, ...]] = [
+        ("model", "softmaxes", "coefficient of variation", "least pi", "greatest pi")
+    ]
+    for model in models:
+        pi = model.mean
+        values = (model.variation, min(pi), max(pi))
+        rows.append((model.model, str(len(pi)), *(f"{value:.3f}" for value in values)))
+    data = [
+        {
+            "model": model.model,
+            "tokens": sum(model.tokens.values()),
+            "coefficient_of_variation": model.variation,
+            "mean_pi": model.mean,
+            "layers": model.layers,
+        }
+        for model in models
+    ]
+    return Report([rows], data, partial(_draw_variation, models))
 
 
-@dataclass(frozen=True, slots=True)
-class LayerWeights:
-    """The share of the mixture that comes from each layer: the mean over tokens of the sum of pi_j
-    over the layer's components j; over all tokens, and over those before a word, an opening or
-    closing bracket or the end."""
+def _draw_variation(models: Sequence[MixtureWeights], figure: Figure) -> None:
+    """Draw a bar for each component's mean pi, coloured by layer."""
+    for axes, model in zip(panels(figure, len(models), 2), models, strict=True):
+        numbers = range(1, len(model.layers) + 1)
+        bars = list(zip(numbers, model.mean, model.layers, strict=True))
+        for layer in model.components_of_layer:
+            of_layer = [(number, pi) for number, pi, each in bars if each == layer]
+            axes.bar(*zip(*of_layer, strict=True), label=layer)
+        axes.axhline(1 / len(bars), color="black", linestyle=":", label="equal weights")
+        title = f"{model.model}: coefficient of variation {model.variation:.3f}"
+        axes.set(title=title, xlabel="softmax (number)", ylabel="mean pi", xticks=numbers)
+        legend_beside(axes)
 
-    models: tuple[MixtureWeights, ...]
 
-    def text(self) -> str:
-        rows: list[tuple[str, ...]] = [
-            ("model", "layer", "softmaxes", "of them", "weight", *PREDICTED)
-        ]
-        for model in self.models:
-            for layer, count in model.components_of_layer.items():
-                shares = [count / len(model.layers), model.of_layer(layer)]
-                shares += [model.of_layer(layer, each) for each in PREDICTED]
-                rows.append((model.model, layer, str(count), *map(percent, shares)))
-        return aligned(rows, left=2)
+def layer_report(models: Sequence[MixtureWeights]) -> Report:
+    """Report the share of the mixture that comes from each layer: the mean over tokens of the sum
+    of pi_j over the layer's components j; over all tokens, and over the tokens before a word, an
+    opening or closing bracket or the end."""
+    rows: list[tuple[str, ...]] = [("model", "layer", "softmaxes", "of them", "weight", *PREDICTED)]
+    data = []
+    for model in models:
+        layers = {}
+        for layer, count in model.components_of_layer.items():
+            weight, by_predicted = (
+                model.of_layer(layer),
+                {each: model.of_layer(layer, each) for each in PREDICTED},
+            )
+            shares = [count / len(model.layers), weight, *by_predicted.values()]
+            rows.append((model.model, layer, str(count), *map(percent, shares)))
+            layers[layer] = {"softmaxes": count, "weight": weight, **by_predicted}
+        data.append({"model": model.model, "tokens": model.tokens, "layers": layers})
+    return Report([rows], data, partial(_draw_layers, models), left=2)
 
-    def to_json(self) -> Any:
-        return [
-            {
-                "model": model.model,
-                "tokens": model.tokens,
-                "layers": {
-                    layer: {
-                        "softmaxes": count,
-                        "weight": model.of_layer(layer),
-                        **{each: model.of_layer(layer, each) for each in PREDICTED},
-                    }
-                    for layer, count in model.components_of_layer.items()
-                },
-            }
-            for model in self.models
-        ]
 
-    def draw(self, figure: Figure) -> None:
-        """For each model a column for all tokens and one for each kind, the layers stacked."""
-        figure.suptitle("Weight of each layer in the mixture")
-        for axes, model in zip(panels(figure, len(self.models), 2.5), self.models, strict=True):
-            columns = [None, *(each for each in PREDICTED if model.tokens[each])]
-            bottom = [0.0] * len(columns)
-            for layer in model.components_of_layer:
-                heights = [model.of_layer(layer, each) for each in columns]
-                axes.bar([each or "all" for each in columns], heights, bottom=bottom, label=layer)
-                bottom = [low + height for low, height in zip(bottom, heights, strict=True)]
-            axes.set(title=model.model, xlabel="next token", ylabel="weight (share)")
-            legend_beside(axes)
+def _draw_layers(models: Sequence[MixtureWeights], figure: Figure) -> None:
+    """Draw for each model a column for all tokens and one for each kind, the layers stacked."""
+    figure.suptitle("Weight of each layer in the mixture")
+    for axes, model in zip(panels(figure, len(models), 2.5), models, strict=True):
+        columns = [None, *(each for each in PREDICTED if model.tokens[each])]
+        bottom = [0.0] * len(columns)
+        for layer in model.components_of_layer:
+            heights = [model.of_layer(layer, each) for each in columns]
+            axes.bar([each or "all" for each in columns], heights, bottom=bottom, label=layer)
+            bottom = [low + height for low, height in zip(bottom, heights, strict=True)]
+        axes.set(title=model.model, xlabel="next token", ylabel="weight (share)")
+        legend_beside(axes)
 
 
 def _predicted(symbol: str) -> int:

@@ -6,15 +6,16 @@ import copy
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from reranker.checkpoints.checkpoint import Checkpoint
-from reranker.files.table import aligned
 from reranker.plugins.analysis.mixture import component_layers
 from reranker.plugins.analysis.readings import LinearTree, ReadBatch, Tick, ignore, read_in_batches
+from reranker.plugins.analysis.report import Report
 from reranker.plugins.analysis.running import RunningText, Source, read_source
 
 if TYPE_CHECKING:
@@ -149,46 +150,41 @@ def _rows(checkpoint: Checkpoint, batch: ReadBatch, is_context: Tensor) -> Itera
     return map(checkpoint.model.log_probabilities, blocks)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranks:
-    """Ranks of several models, each on a sample of contexts (the paper: all of a corpus)."""
+def rank_report(models: Sequence[MatrixRank]) -> Report:
+    """Report the ranks of several models, each on a sample of contexts (the paper: all of a
+    corpus)."""
+    rows: list[tuple[str, ...]] = [
+        ("model", "contexts", "symbols", "at most", "rank", "over 1e-3", "tolerance")
+    ]
+    for model in models:
+        counts = (model.contexts, model.symbols, model.bound, model.rank, model.large)
+        rows.append((model.model, *map(str, counts), f"{model.tolerance:.1e}"))
+    data = [
+        {
+            "model": model.model,
+            "contexts": model.contexts,
+            "symbols": model.symbols,
+            "at_most": model.bound,
+            "rank": model.rank,
+            "over_a_thousandth": model.large,
+            "tolerance": model.tolerance,
+            "singular_values": model.singular_values,
+        }
+        for model in models
+    ]
+    return Report([rows], data, partial(_draw, models))
 
-    models: tuple[MatrixRank, ...]
 
-    def text(self) -> str:
-        rows: list[tuple[str, ...]] = [
-            ("model", "contexts", "symbols", "at most", "rank", "over 1e-3", "tolerance")
-        ]
-        for model in self.models:
-            counts = (model.contexts, model.symbols, model.bound, model.rank, model.large)
-            rows.append((model.model, *map(str, counts), f"{model.tolerance:.1e}"))
-        return aligned(rows)
-
-    def to_json(self) -> Any:
-        return [
-            {
-                "model": model.model,
-                "contexts": model.contexts,
-                "symbols": model.symbols,
-                "at_most": model.bound,
-                "rank": model.rank,
-                "over_a_thousandth": model.large,
-                "tolerance": model.tolerance,
-                "singular_values": model.singular_values,
-            }
-            for model in self.models
-        ]
-
-    def draw(self, figure: Figure) -> None:
-        """Singular values in order, as shares of the largest."""
-        axes = figure.subplots()
-        for model in self.models:
-            greatest = model.singular_values[0]
-            shares = [value / greatest for value in model.singular_values if value > 0]
-            label = f"{model.model}: rank {model.rank}"
-            (line,) = axes.plot(range(1, len(shares) + 1), shares, label=label)
-            axes.axhline(model.tolerance / greatest, color=line.get_color(), linestyle=":")
-        axes.set(title="Singular values of the matrix of log-probabilities", yscale="log")
-        axes.set(xlabel="singular value (greatest first)", ylabel="share of the greatest")
-        axes.grid(alpha=0.3)
-        axes.legend(title="dotted: the tolerance")
+def _draw(models: Sequence[MatrixRank], figure: Figure) -> None:
+    """Draw the singular values in order, as shares of the largest."""
+    axes = figure.subplots()
+    for model in models:
+        greatest = model.singular_values[0]
+        shares = [value / greatest for value in model.singular_values if value > 0]
+        label = f"{model.model}: rank {model.rank}"
+        (line,) = axes.plot(range(1, len(shares) + 1), shares, label=label)
+        axes.axhline(model.tolerance / greatest, color=line.get_color(), linestyle=":")
+    axes.set(title="Singular values of the matrix of log-probabilities", yscale="log")
+    axes.set(xlabel="singular value (greatest first)", ylabel="share of the greatest")
+    axes.grid(alpha=0.3)
+    axes.legend(title="dotted: the tolerance")

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
-from reranker.files.table import aligned
 from reranker.models.running import read_through
 from reranker.plugins.analysis.classes import ALL, Total
 from reranker.plugins.analysis.readings import LinearTree, ReadBatch, Tick, ignore, read_in_batches
-from reranker.plugins.analysis.report import grouped_bars, names
+from reranker.plugins.analysis.report import Report, grouped_bars, names
 from reranker.text.running import OPENING, Line, encoded, is_mark, opening_id, read_running_text
 
 if TYPE_CHECKING:
@@ -106,44 +105,34 @@ def averaged(members: Sequence[Values]) -> Values:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class TextPerplexities:
-    """Perplexity per token, ``<eos>`` of every line included, of each text and, if there are
+def perplexity_report(
+    texts: Sequence[RunningText], models: dict[str, Values], average: Values | None
+) -> Report:
+    """Report perplexity per token, ``<eos>`` of every line included, of each text and, if there are
     several, of all. The last row is the ``average`` of all models, if their vocabularies are the
     same."""
+    names = [text.name for text in texts]
+    values = {**models, **({} if average is None else {AVERAGE: average})}
+    by_model = {name: _totals(names, each) for name, each in values.items()}
+    first = next(iter(by_model.values()))
+    rows = [("model", *first), ("tokens", *(str(total.tokens) for total in first.values()))]
+    for name, totals in by_model.items():
+        rows.append((name, *(f"{total.perplexity:.2f}" for total in totals.values())))
+    data = [
+        {"model": model, "texts": {name: total.to_json() for name, total in totals.items()}}
+        for model, totals in by_model.items()
+    ]
+    return Report([rows], data, partial(_draw, by_model))
 
-    models: dict[str, dict[str, Total]]
 
-    @classmethod
-    def from_values(
-        cls, texts: Sequence[RunningText], models: dict[str, Values], average: Values | None
-    ) -> TextPerplexities:
-        rows = {**models, **({} if average is None else {AVERAGE: average})}
-        names = [text.name for text in texts]
-        return cls({name: _totals(names, values) for name, values in rows.items()})
-
-    def text(self) -> str:
-        first = next(iter(self.models.values()))
-        rows = [("model", *first), ("tokens", *(str(total.tokens) for total in first.values()))]
-        for name, totals in self.models.items():
-            rows.append((name, *(f"{total.perplexity:.2f}" for total in totals.values())))
-        return aligned(rows)
-
-    def to_json(self) -> Any:
-        return [
-            {"model": model, "texts": {name: total.to_json() for name, total in totals.items()}}
-            for model, totals in self.models.items()
-        ]
-
-    def draw(self, figure: Figure) -> None:
-        """A group of bars for each text, a bar for each model."""
-        axes = figure.subplots()
-        heights = {
-            model: [total.perplexity for total in totals.values()]
-            for model, totals in self.models.items()
-        }
-        grouped_bars(axes, list(next(iter(self.models.values()))), heights)
-        axes.set(title="Perplexity of running text", ylabel="perplexity per token")
+def _draw(models: dict[str, dict[str, Total]], figure: Figure) -> None:
+    """Draw a group of bars for each text, a bar for each model."""
+    axes = figure.subplots()
+    heights = {
+        model: [total.perplexity for total in totals.values()] for model, totals in models.items()
+    }
+    grouped_bars(axes, list(next(iter(models.values()))), heights)
+    axes.set(title="Perplexity of running text", ylabel="perplexity per token")
 
 
 def token_score_lines(texts: Sequence[RunningText], values: Values) -> Iterator[str]:

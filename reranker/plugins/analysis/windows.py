@@ -5,21 +5,20 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import InputError
-from reranker.files.table import aligned
 from reranker.perplexity import perplexity
 from reranker.plugins.analysis.readings import LinearTree, Tick, ignore, token_log_probabilities
+from reranker.plugins.analysis.report import Report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, slots=True)
-class WindowPoint:
+class WindowPoint(NamedTuple):
     """A checkpoint's perplexity on the trees and the window it was trained with."""
 
     model: str
@@ -43,45 +42,39 @@ def point(
     return WindowPoint(name, checkpoint.model.architecture, window, perplexity(total, tokens))
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """Perplexity per token, one row per architecture and one column per window. Several checkpoints
-    in one cell (seeds) give their mean and standard deviation."""
+def window_report(points: Sequence[WindowPoint]) -> Report:
+    """Report perplexity per token, one row per architecture and one column per window. Several
+    checkpoints in one cell (seeds) give their mean and standard deviation."""
+    windows = sorted({point.window for point in points})
+    rows = [("architecture", *map(str, windows))]
+    for architecture, cells in _cells(points).items():
+        rows.append((architecture, *(_cell(cells.get(window, [])) for window in windows)))
+    return Report([rows], [point._asdict() for point in points], partial(_draw, points))
 
-    points: tuple[WindowPoint, ...]
 
-    def text(self) -> str:
-        windows = sorted({point.window for point in self.points})
-        rows = [("architecture", *map(str, windows))]
-        for architecture, cells in self._cells().items():
-            rows.append((architecture, *(_cell(cells.get(window, [])) for window in windows)))
-        return aligned(rows)
+def _draw(points: Sequence[WindowPoint], figure: Figure) -> None:
+    """Draw a line for each architecture, with the spread of its seeds."""
+    axes = figure.subplots()
+    for architecture, cells in _cells(points).items():
+        means = [statistics.mean(cell) for cell in cells.values()]
+        spreads = [statistics.stdev(cell) if len(cell) > 1 else 0.0 for cell in cells.values()]
+        axes.errorbar(list(cells), means, spreads, marker=".", capsize=3, label=architecture)
+    axes.set(
+        title="Perplexity by window",
+        xlabel="window (tokens)",
+        ylabel="perplexity per token",
+        xticks=sorted({point.window for point in points}),
+    )
+    axes.grid(alpha=0.3)
+    axes.legend()
 
-    def to_json(self) -> Any:
-        return [asdict(point) for point in self.points]
 
-    def draw(self, figure: Figure) -> None:
-        """A line for each architecture, with the spread of its seeds."""
-        axes = figure.subplots()
-        for architecture, cells in self._cells().items():
-            means = [statistics.mean(cell) for cell in cells.values()]
-            spreads = [statistics.stdev(cell) if len(cell) > 1 else 0.0 for cell in cells.values()]
-            axes.errorbar(list(cells), means, spreads, marker=".", capsize=3, label=architecture)
-        axes.set(
-            title="Perplexity by window",
-            xlabel="window (tokens)",
-            ylabel="perplexity per token",
-            xticks=sorted({point.window for point in self.points}),
-        )
-        axes.grid(alpha=0.3)
-        axes.legend()
-
-    def _cells(self) -> dict[str, dict[int, list[float]]]:
-        """Perplexities by architecture and window, windows in order."""
-        cells: dict[str, dict[int, list[float]]] = {point.architecture: {} for point in self.points}
-        for point in sorted(self.points, key=lambda point: point.window):
-            cells[point.architecture].setdefault(point.window, []).append(point.perplexity)
-        return cells
+def _cells(points: Sequence[WindowPoint]) -> dict[str, dict[int, list[float]]]:
+    """Return perplexities by architecture and window, windows in order."""
+    cells: dict[str, dict[int, list[float]]] = {point.architecture: {} for point in points}
+    for point in sorted(points, key=lambda point: point.window):
+        cells[point.architecture].setdefault(point.window, []).append(point.perplexity)
+    return cells
 
 
 def _cell(perplexities: Sequence[float]) -> str:

@@ -25,7 +25,7 @@ from reranker.plugins.analysis.readings import (
     token_log_probabilities,
 )
 from reranker.plugins.analysis.report import names
-from reranker.plugins.analysis.windows import WindowPoint, Windows, point
+from reranker.plugins.analysis.windows import WindowPoint, point, window_report
 from reranker.trees.tree import Tree
 from tests.models.settings import SETTINGS, build
 from tests.reranker.ensembles import CANDIDATES, untrained
@@ -245,7 +245,7 @@ def test_windows_by_hand() -> None:
     assert found.perplexity == pytest.approx(2 ** (34 / 11))
     with pytest.raises(InputError, match=r"l\.pt: awd-lstm-doc has no window"):
         point(known_softmax(), trees(THE_DOG), "l.pt")
-    some = Windows(
+    some = window_report(
         (
             WindowPoint("1", "attention", 10, 7.0),
             WindowPoint("2", "attention", 2, 5.0),
