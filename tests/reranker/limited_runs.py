@@ -17,7 +17,7 @@ program()
 _LITTLE_MEMORY = """
 import resource, sys
 more = int(sys.argv.pop(1))
-import reranker.plugins.training.command_run, reranker.pipeline
+import reranker.plugins.training.worker, reranker.pipeline
 from reranker.commands.main import program
 with open("/proc/self/statm") as file:
     most = int(file.read().split()[0]) * resource.getpagesize() + more

@@ -131,9 +131,9 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.begun = time.monotonic()
     arguments.config = config_path(arguments.config)
     with loading("PyTorch"):
-        from reranker.plugins.training import command_run as train_run
+        from reranker.plugins.training import worker
     if arguments.nproc is not None:
-        from reranker.plugins.training.command_processes import launch
+        from reranker.plugins.training.launcher import launch
 
         return launch(arguments)
-    return train_run.run(arguments)
+    return worker.run(arguments)

@@ -16,7 +16,7 @@ from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_paths, write_line
 from reranker.files.table import aligned
 from reranker.outputs.ranked_file import ranked_lines
-from reranker.plugins.tuning.command_tables import ConfidenceTable
+from reranker.plugins.tuning.confidence_table import ConfidenceTable
 from reranker.process.flags import weight, whole_number
 from reranker.trees.treebank import treebank_files
 

@@ -94,15 +94,15 @@ class Bin:
     """Choices of similar probability."""
 
     size: int
-    said: float  # mean probability
-    found: float  # share that is better
+    predicted: float  # mean probability
+    observed: float  # share that is better
 
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of the share (Wilson 1927)."""
         spread = _NORMAL_95**2 / self.size
-        middle = (self.found + spread / 2) / (1 + spread)
-        variance = self.found * (1 - self.found) / self.size + spread / (4 * self.size)
+        middle = (self.observed + spread / 2) / (1 + spread)
+        variance = self.observed * (1 - self.observed) / self.size + spread / (4 * self.size)
         reach = _NORMAL_95 * variance**0.5 / (1 + spread)
         return middle - reach, middle + reach
 
@@ -113,7 +113,7 @@ class Judged:
     figure."""
 
     is_better: NDArray[np.bool_]  # [N]
-    said: Array  # [N] probabilities
+    predicted: Array  # [N] probabilities
 
     @property
     def share(self) -> float:
@@ -123,44 +123,46 @@ class Judged:
     @property
     def constant(self) -> Judged:
         """The same choices if the probability of each were ``share``."""
-        return Judged(self.is_better, np.full(len(self.said), self.share))
+        return Judged(self.is_better, np.full(len(self.predicted), self.share))
 
     @property
     def brier(self) -> float:
-        return float(((self.said - self.is_better) ** 2).mean())
+        return float(((self.predicted - self.is_better) ** 2).mean())
 
     @property
     def log_loss(self) -> float:
         """The log loss in nats."""
-        right = np.where(self.is_better, self.said, 1 - self.said)
+        right = np.where(self.is_better, self.predicted, 1 - self.predicted)
         return float(-np.log(right.clip(1e-12)).mean())
 
     @property
     def calibration_error(self) -> float:
         """The expected calibration error: the mean distance between a bin's probability and its
         share."""
-        return sum(each.size * abs(each.said - each.found) for each in self.bins) / len(self.said)
+        return sum(each.size * abs(each.predicted - each.observed) for each in self.bins) / len(
+            self.predicted
+        )
 
     @property
     def error_by_chance(self) -> float:
-        """The ``calibration_error`` to expect if ``said`` were right: the shares of the bins are
+        """The ``calibration_error`` to expect if ``predicted`` were right: the shares of the bins are
         nearly normal, and the mean distance from the centre is sqrt(2 / pi) of the deviation."""
-        deviations = [(said * (1 - said)).sum() ** 0.5 for said, _ in self._parts]
-        return float((2 / np.pi) ** 0.5 * sum(deviations) / len(self.said))
+        deviations = [(predicted * (1 - predicted)).sum() ** 0.5 for predicted, _ in self._parts]
+        return float((2 / np.pi) ** 0.5 * sum(deviations) / len(self.predicted))
 
     @property
     def bins(self) -> list[Bin]:
         """``BINS`` bins of equally many choices, by probability."""
         return [
-            Bin(len(said), float(said.mean()), float(outcomes.mean()))
-            for said, outcomes in self._parts
+            Bin(len(predicted), float(predicted.mean()), float(outcomes.mean()))
+            for predicted, outcomes in self._parts
         ]
 
     @property
     def _parts(self) -> list[tuple[Array, NDArray[np.bool_]]]:
-        order = self.said.argsort(kind="stable")
+        order = self.predicted.argsort(kind="stable")
         parts = np.array_split(order, min(BINS, len(order)))
-        return [(self.said[some], self.is_better[some]) for some in parts]
+        return [(self.predicted[some], self.is_better[some]) for some in parts]
 
 
 def cross_validated(
@@ -169,9 +171,9 @@ def cross_validated(
     """The choices of each block of neighbouring sentences, judged by a fit to the other blocks. If
     ``lm_weight`` is given, they are made with it instead of the one fitted to."""
     fitted, judged = choices(lists, weighing), choices(lists, weighing.replaced(lm_weight))
-    said = np.empty(len(judged))
+    predicted = np.empty(len(judged))
     for block in np.array_split(np.arange(len(lists)), min(folds, len(lists))):
         inside = np.isin(judged.lists, block)
         others = fitted[~np.isin(fitted.lists, block)]
-        said[inside] = probabilities(judged[inside], fit(others, weighing))
-    return Judged(judged.is_better, said)
+        predicted[inside] = probabilities(judged[inside], fit(others, weighing))
+    return Judged(judged.is_better, predicted)

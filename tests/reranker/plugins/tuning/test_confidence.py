@@ -118,7 +118,7 @@ def test_cross_validation_fits_without_what_it_tests() -> None:
             others = fitted[(fitted.lists < start) | (fitted.lists >= start + 30)]
             inside = (expected.lists >= start) & (expected.lists < start + 30)
             said = probabilities(expected[inside], fit(others, Weighing()))
-            assert found.said[inside].tolist() == said.tolist()
+            assert found.predicted[inside].tolist() == said.tolist()
             assert 0 < inside.sum() < 30
 
 
@@ -145,8 +145,8 @@ def test_bins_have_as_many_choices_each() -> None:
     values = np.linspace(0, 1, 40)
     bins = Judged((values > 0.5)[::-1], values[::-1]).bins
     assert [one.size for one in bins] == [4] * 10
-    assert [one.found for one in bins] == [0] * 5 + [1] * 5
-    assert bins[0].said == pytest.approx(values[:4].mean())
+    assert [one.observed for one in bins] == [0] * 5 + [1] * 5
+    assert bins[0].predicted == pytest.approx(values[:4].mean())
 
 
 def test_intervals_of_shares() -> None:

@@ -17,7 +17,7 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from reranker.commands.endings import ending
 from reranker.commands.progress import MessageHandler, message
 from reranker.errors import ConfigError, InputError, RerankError
-from reranker.plugins.training import command_run as train_run
+from reranker.plugins.training import worker
 from reranker.plugins.training.processes import are_launched, own_gpu
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -34,8 +34,8 @@ def launch(arguments: argparse.Namespace) -> int:
         raise InputError(
             "--nproc: a launcher has already started this process; torchrun has --nproc-per-node"
         )
-    train_run.output(arguments)
-    config = train_run.configuration(arguments, count)
+    worker.output(arguments)
+    config = worker.configuration(arguments, count)
     if config.shards < count:
         raise ConfigError(f"--nproc {count}, but shards is {config.shards}: each has to have one")
     if arguments.device.startswith("cuda"):
@@ -68,7 +68,7 @@ def launch(arguments: argparse.Namespace) -> int:
         rank, failure = error.get_first_failure()
         raise RerankError(
             f"{_end(rank, count, failure.exitcode)}; "
-            f"the same command resumes from the last state in {train_run.log_folder(arguments)}"
+            f"the same command resumes from the last state in {worker.log_folder(arguments)}"
         ) from error
     except SignalException as error:
         raise KeyboardInterrupt from error
@@ -88,7 +88,7 @@ def _work(arguments: argparse.Namespace) -> int:
     )
     logging.getLogger("torch").setLevel(logging.WARNING)
     try:
-        return train_run.run(arguments)
+        return worker.run(arguments)
     except Exception as error:
         code, text = ending(error, "train")
     message(f"rerank: {text}")

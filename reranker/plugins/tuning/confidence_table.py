@@ -26,11 +26,11 @@ def cells(judged: Judged) -> tuple[str, ...]:
     """The figures below ``HEADS``; `constant` is for a forecast that always says the share of
     better choices."""
     constant = judged.constant
-    shares = judged.share, float(judged.said.mean())
+    shares = judged.share, float(judged.predicted.mean())
     errors = judged.calibration_error, judged.error_by_chance
     losses = judged.brier, constant.brier, judged.log_loss, constant.log_loss
     return (
-        f"{len(judged.said)}",
+        f"{len(judged.predicted)}",
         *(f"{figure:.3f}" for figure in (*shares, *errors)),
         *(f"{loss:.4f}" for loss in losses),
     )
@@ -63,7 +63,8 @@ class ConfidenceTable:
             return f"{text}: too few to learn from, {FEWEST} of each kind are needed"
         bins = [("said", "are better", "choices")]
         bins += [
-            (f"{each.said:.3f}", f"{each.found:.3f}", f"{each.size}") for each in self._unseen.bins
+            (f"{each.predicted:.3f}", f"{each.observed:.3f}", f"{each.size}")
+            for each in self._unseen.bins
         ]
         table = aligned([("cross-validated", *HEADS), *self._rows()])
         return f"{text}\n\n{table}\n\n{aligned(bins, left=0)}"
@@ -78,7 +79,7 @@ class ConfidenceTable:
             if weight != own:
                 predicted = cross_validated(self._lists, self._weighing, self._folds, weight)
                 judged[f"W = {weight:.2f}"] = predicted
-        return [(name, *cells(each)) for name, each in judged.items() if len(each.said)]
+        return [(name, *cells(each)) for name, each in judged.items() if len(each.predicted)]
 
     def summary(self) -> list[str]:
         """A comment for the ensemble file, if there is anything to say."""
@@ -86,7 +87,7 @@ class ConfidenceTable:
             return []
         unseen, constant = self._unseen, self._unseen.constant
         return [
-            f"confidence: {len(unseen.said)} best trees are not the parser's first, "
+            f"confidence: {len(unseen.predicted)} best trees are not the parser's first, "
             f"{100 * unseen.share:.1f} % of them better; cross-validated: Brier {unseen.brier:.4f} "
             f"(constant {constant.brier:.4f}), log loss {unseen.log_loss:.4f} (constant "
             f"{constant.log_loss:.4f}), calibration error {unseen.calibration_error:.3f} "
@@ -102,11 +103,11 @@ class ConfidenceTable:
         axes = figure.subplots()
         axes.plot([0, 1], [0, 1], color="gray", linestyle=":", label="perfectly calibrated")
         axes.errorbar(
-            [each.said for each in bins],
-            [each.found for each in bins],
+            [each.predicted for each in bins],
+            [each.observed for each in bins],
             (
-                [each.found - each.interval[0] for each in bins],
-                [each.interval[1] - each.found for each in bins],
+                [each.observed - each.interval[0] for each in bins],
+                [each.interval[1] - each.observed for each in bins],
             ),
             fmt="o-",
             capsize=3,
@@ -116,7 +117,7 @@ class ConfidenceTable:
             unseen.share, color="tab:red", linestyle="--", label=f"of all: {unseen.share:.3f}"
         )
         axes.set(
-            title=f"Is the best tree better than the parser's first? {len(unseen.said)} choices",
+            title=f"Is the best tree better than the parser's first? {len(unseen.predicted)} choices",
             xlabel="confidence",
             ylabel="share that is better",
             xlim=(0, 1),
