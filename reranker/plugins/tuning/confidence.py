@@ -145,8 +145,9 @@ class Judged:
 
     @property
     def error_by_chance(self) -> float:
-        """The ``calibration_error`` to expect if ``predicted`` were right: the shares of the bins are
-        nearly normal, and the mean distance from the centre is sqrt(2 / pi) of the deviation."""
+        """Return the ``calibration_error`` to expect if ``predicted`` were right: the shares of the
+        bins are nearly normal, and the mean distance from the centre is sqrt(2 / pi) of the
+        deviation."""
         deviations = [(predicted * (1 - predicted)).sum() ** 0.5 for predicted, _ in self._parts]
         return float((2 / np.pi) ** 0.5 * sum(deviations) / len(self.predicted))
 

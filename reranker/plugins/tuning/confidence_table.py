@@ -100,6 +100,7 @@ class ConfidenceTable:
         if self.calibration is None:
             raise InputError("no confidence to plot: there are too few choices")
         unseen, bins = self._unseen, self._unseen.bins
+        count = len(unseen.predicted)
         axes = figure.subplots()
         axes.plot([0, 1], [0, 1], color="gray", linestyle=":", label="perfectly calibrated")
         axes.errorbar(
@@ -117,7 +118,7 @@ class ConfidenceTable:
             unseen.share, color="tab:red", linestyle="--", label=f"of all: {unseen.share:.3f}"
         )
         axes.set(
-            title=f"Is the best tree better than the parser's first? {len(unseen.predicted)} choices",
+            title=f"Is the best tree better than the parser's first? {count} choices",
             xlabel="confidence",
             ylabel="share that is better",
             xlim=(0, 1),
