@@ -138,7 +138,7 @@ def _margin(text: str) -> float | None:
 
 
 def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
-    """Raises InputError for flags that cannot work, before anything is done."""
+    """Raise InputError for flags that cannot work, before anything is done."""
     for name in arguments.text:
         if name == "-":
             raise InputError(
@@ -162,8 +162,8 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
 
 
 def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, Any]:
-    """Everything that lists and choices depend on: a stopped run is resumed only if it is
-    unchanged."""
+    """Return everything that lists and choices depend on: a stopped run is resumed only with the
+    same settings."""
     return {
         **parser_flags.settings(arguments),
         "text": [file_sha256(name) for name in arguments.text],
@@ -175,9 +175,9 @@ def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, 
 def _gold(
     arguments: argparse.Namespace, models: Sequence[Path], language: str | None
 ) -> list[TaggedTree]:
-    """The linearised trees of --train. Raises RerankError for these and for checkpoints whose
-    training cannot be continued or that are of another language than the parser, which would
-    otherwise show only after everything is parsed."""
+    """Return the linearised trees of --train. Raises RerankError for unusable trees, and for
+    checkpoints whose training cannot be continued or whose language is not the parser's: such
+    errors would otherwise show only after everything is parsed."""
     from reranker.checkpoints.members import load_member
     from reranker.plugins.adapting.training import trained_on
     from reranker.trees.linearize import linearize_tagged

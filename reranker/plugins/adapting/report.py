@@ -17,7 +17,8 @@ def report(
     refused: int,
     models: Sequence[Adapted],
 ) -> str:
-    """Markdown; ``before`` and ``after`` are the choices for the held-out sentences."""
+    """Write the report as Markdown; ``before`` and ``after`` are the choices for the held-out
+    sentences."""
     is_other = sum(old.tree != new.tree for old, new in zip(before, after, strict=True))
     rows = [
         ("sentences parsed", parsed),

@@ -34,7 +34,7 @@ HELD_OUT = 20  # one in so many sentences is held out, to measure what has been 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What an ensemble chose for a sentence, and how certain it is (McClosky, Charniak and Johnson
+    """The choice of an ensemble for a sentence, and its certainty (McClosky, Charniak and Johnson
     2006, *Effective Self-Training for Parsing*)."""
 
     tree: str
@@ -44,7 +44,7 @@ class Choice:
 
     @classmethod
     def of(cls, ranking: Mapping[str, Any]) -> Choice:
-        """The choice of a ``Ranking.to_dict()`` with at least one candidate."""
+        """Return the choice of a ``Ranking.to_dict()`` with at least one candidate."""
         best, *_ = entries = ranking["ranking"]
         by_member = zip(
             *(entry.get("member_nll") or [entry["nll"]] for entry in entries), strict=True
@@ -54,13 +54,13 @@ class Choice:
         return cls(best["tree"], ranking["margin"], do_agree, is_first)
 
     def is_certain(self, margin: float) -> bool:
-        """Whether to learn from it: all members agree, and no other tree comes as near as
-        ``margin`` nats."""
+        """Return whether to learn from the choice: all members agree, and no other tree comes as
+        near as ``margin`` nats."""
         return self.do_agree and (self.margin is None or self.margin >= margin)
 
 
 def choices(reranker: Reranker, lists: Iterable[NBest]) -> Iterator[Choice]:
-    """The choice for each list, in order; each list must have a candidate."""
+    """Yield the choice for each list, in order; each list must have a candidate."""
     for ranking in reranker.rerank_lists(lists):
         yield Choice.of(ranking.to_dict())
 
@@ -97,7 +97,7 @@ def is_report(path: Path) -> bool:
 
 
 def training_folder(work: Path, model: str, settings: Mapping[str, Any]) -> Path:
-    """Where the training of a model with these settings keeps its state."""
+    """Return the folder in which the training of a model with these settings keeps its state."""
     text = json.dumps(settings, sort_keys=True)
     return work / f"{model}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
@@ -140,8 +140,8 @@ def rank(
 
 
 def chosen(ranked: Path) -> tuple[list[Choice], list[Refused]]:
-    """What ``rank`` wrote: the choices in order, and the sentences without one. Raises InputError
-    if a list cannot be weighed."""
+    """Read the file that ``rank`` wrote: the choices in order, and the sentences without a choice.
+    Raises InputError if a list cannot be weighed."""
     made: list[Choice] = []
     refused: list[Refused] = []
     for line in read_lines(ranked):
@@ -159,7 +159,7 @@ def chosen(ranked: Path) -> tuple[list[Choice], list[Refused]]:
 
 
 def lists_of(ranked: Path) -> Iterator[NBest]:
-    """The lists that ``chosen`` has a choice for, in order."""
+    """Yield the lists that ``chosen`` has a choice for, in order."""
     return (each for each in read_nbest(ranked, options=ReadOptions("jsonl")) if each.candidates)
 
 
@@ -172,8 +172,8 @@ class Silver(NamedTuple):
 
 
 def silver(made: Sequence[Choice], margin: float | None) -> Silver:
-    """The trees of which the ensemble is certain (``Choice.is_certain``), or all if the margin is
-    None; every ``HELD_OUT``-th is held out."""
+    """Return the trees of which the ensemble is certain (``Choice.is_certain``), or all trees if
+    the margin is None; every ``HELD_OUT``-th tree is held out."""
     trees = [linearize_tagged(Tree.from_string(choice.tree)) for choice in made]
     held_out = trees[::HELD_OUT]
     seen = Counter(map(_words, held_out))
@@ -190,7 +190,7 @@ def silver(made: Sequence[Choice], margin: float | None) -> Silver:
 
 
 def without(trees: Sequence[TaggedTree], others: Sequence[TaggedTree]) -> list[TaggedTree]:
-    """The trees of sentences that are not among the others'."""
+    """Return the trees of sentences that are not among the others' sentences."""
     known = set(map(_words, others))
     return [tree for tree in trees if _words(tree) not in known]
 

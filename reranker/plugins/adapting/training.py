@@ -29,7 +29,7 @@ Trees = Sequence[TaggedTree]
 
 
 class AdaptationRecipe(NamedTuple):
-    """How to continue the training."""
+    """The settings with which training continues."""
 
     epochs: float  # passes over silver and gold trees
     rate: float  # of the learning rate that the model was trained with, to begin with
@@ -46,8 +46,8 @@ class Adapted(NamedTuple):
 
 
 def mixed(silver: Trees, gold: Trees, share: float) -> list[TaggedTree]:
-    """The silver trees, and enough gold ones that ``share`` of all tokens are theirs: an evenly
-    spread part of them, or all of them several times."""
+    """Return the silver trees, and enough gold trees for ``share`` of all tokens: an evenly spread
+    part of the gold trees, or all of them several times."""
     tokens = _length(gold)
     if not tokens:
         return list(silver)
@@ -93,9 +93,9 @@ def adapted(
 def trained_on(
     path: Path, member: LoadedMember, recipe: AdaptationRecipe, learned: Trees = ()
 ) -> TrainingConfig | SpanTrainingConfig:
-    """The settings with which to continue the model's training on ``learned``; its vocabulary stays
-    the same. Raises ConfigError if the checkpoint does not say how it was trained, or if the recipe
-    is invalid."""
+    """Return the settings with which to continue the model's training on ``learned``; the model's
+    vocabulary stays the same. Raises ConfigError if the checkpoint does not say how it was trained,
+    or if the recipe is invalid."""
     known = member.information.get("training")
     if not isinstance(known, dict) or "model" not in known:
         raise ConfigError(
@@ -127,7 +127,8 @@ def trained_on(
 
 
 def _batches(trees: Trees, most: int, of_spans: bool) -> float:
-    """How many there are in a pass; those of a span model have sentences of one length."""
+    """Return the number of batches in a pass; the sentences in a batch of a span model have one
+    length."""
     if not of_spans:
         return _length(trees) / most
     lengths = Counter(len(tree.words) for tree in trees)

@@ -28,19 +28,20 @@ class AttentionWindow(NamedTuple):
 
     @property
     def farthest(self) -> int:
-        """The oldest position, in steps back; also the first time step, from 0, at which the window
-        is full."""
+        """Return the oldest position, in steps back; it is also the first time step, from 0, at
+        which the window is full."""
         return self.nearest + self.size - 1
 
     @property
     def steps_back(self) -> range:
-        """How far back each entry of ``Features.attention`` looks, the oldest first."""
+        """Return the distance of each entry of ``Features.attention`` in steps back, the oldest
+        first."""
         return range(self.farthest, self.nearest - 1, -1)
 
 
 def window_of(checkpoint: Checkpoint) -> AttentionWindow | None:
-    """The window of a model; None without attention, or with attention inside its layers
-    (LSTMN)."""
+    """Return the window of a model; None for a model without attention, or with attention inside
+    its layers (LSTMN)."""
     start = torch.tensor([[checkpoint.vocabulary.eos]])
     with torch.no_grad():
         features, _ = checkpoint.model(start, checkpoint.model.initial_state(1))
@@ -51,7 +52,7 @@ def window_of(checkpoint: Checkpoint) -> AttentionWindow | None:
 
 
 def checked_window(checkpoint: Checkpoint, name: str) -> AttentionWindow:
-    """Raises InputError for a model whose ``window_of`` is None."""
+    """Return the window of a model. Raises InputError for a model whose ``window_of`` is None."""
     window = window_of(checkpoint)
     if window is None:
         raise InputError(
@@ -71,8 +72,9 @@ class Positions(NamedTuple):
 def attention_by_position(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], name: str, tick: Tick = ignore
 ) -> Positions:
-    """The mean attention over the tokens whose window is full: near a tree's start, fewer positions
-    share it. Raises InputError for a model without attention or trees that are all too short."""
+    """Return the mean attention over the tokens whose window is full: near a tree's start, fewer
+    positions share the attention. Raises InputError for a model without attention or trees that are
+    all too short."""
     window = checked_window(checkpoint, name)
     sums = torch.zeros(window.size, dtype=torch.float64)
     count = 0
@@ -136,7 +138,8 @@ Place = tuple[int, int]  # a tree's number and a token's in it as it is read, bo
 def random_places(
     trees: Sequence[LinearTree], windows: Sequence[AttentionWindow], count: int, seed: int
 ) -> list[Place]:
-    """``count`` of the tokens at which every model's window is full (or all, if fewer), in order.
+    """Draw ``count`` of the tokens at which every model's window is full (or all, if fewer); return
+    them in order.
 
     Raises InputError if there are none.
     """
@@ -154,7 +157,7 @@ def random_places(
 def attention_at(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], places: Sequence[Place]
 ) -> list[AttentionRow]:
-    """The rows of a model with attention at ``places``."""
+    """Return the rows of a model with attention at ``places``."""
     numbers = sorted({number for number, _ in places})
     weights: dict[Place, tuple[float, ...]] = {}
     for batch in read_in_batches(checkpoint, [trees[number] for number in numbers]):

@@ -49,7 +49,7 @@ class Total(NamedTuple):
 
 
 def broad_class(kind: str) -> str:
-    """The class of a part of speech, a bracket or ``<eos>``.
+    """Return the class of a part of speech, a bracket or ``<eos>``.
 
     >>> [broad_class(kind) for kind in ("NNS", "(NP", ")NP", "CD")]
     ['nouns', 'opening brackets', 'closing brackets', 'other words']
@@ -67,7 +67,7 @@ def totals_by_class(
     class_of: Callable[[str], str] = broad_class,
     tick: Tick = ignore,
 ) -> dict[str, Total]:
-    """A total for every class that occurs, in the order of the tables (other classes
+    """Return a total for every class that occurs, in the order of the tables (other classes
     alphabetically), and one for all tokens."""
     totals: dict[str, Total] = {}
     for place, values in token_log_probabilities(checkpoint, trees, tick):

@@ -31,7 +31,7 @@ class Evaluation(NamedTuple):
 
 
 def read_log(path: Path) -> list[Evaluation]:
-    """The evaluations in a ``log.jsonl``, or in the one in a run's folder.
+    """Return the evaluations in a ``log.jsonl``, or in the ``log.jsonl`` of a run's folder.
 
     A line cut short by a kill is skipped. Raises InputError if the file cannot be read or contains
     no evaluations.

@@ -26,7 +26,7 @@ _TOP = 5
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """How a model predicts a token from those before it."""
+    """A model's prediction of a token from the tokens before it."""
 
     model: str
     symbol: str  # of the model's vocabulary, which stands for the token

@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 
 def analysed(arguments: argparse.Namespace) -> Report:
-    """The analysis of ``arguments.kind``; raises RerankError for unusable models or trees."""
+    """Return the report of ``arguments.kind``. Raises RerankError for unusable models or trees."""
     if arguments.kind == "curves":
         return read_curves(arguments.runs, arguments.by)
     return _ANALYSES[arguments.kind](_Job(arguments))
@@ -88,7 +88,7 @@ class _Job:
     def models(
         self, compares_perplexity: bool = False, compares_tokens: bool = False
     ) -> Iterator[tuple[str, Checkpoint]]:
-        """Names and checkpoints, one at a time; ``tick`` moves the bar of the current one.
+        """Yield names and checkpoints, one at a time; ``tick`` moves the bar of the current one.
 
         Warns if perplexities are compared and vocabularies differ; raises InputError if predictions
         of the same tokens are compared and models read them in different directions.
@@ -124,12 +124,14 @@ class _Job:
         analysis: Callable[[Checkpoint, list[LinearTree], str, Tick], T],
         compares_perplexity: bool = False,
     ) -> dict[str, T]:
-        """The result of ``analysis`` for each model, the trees, the model's name and ``tick``."""
+        """Return the result of ``analysis`` by model; it takes a model, the trees, the model's name
+        and ``tick``."""
         models = self.models(compares_perplexity=compares_perplexity)
         return {name: analysis(model, self.trees, name, self.tick) for name, model in models}
 
     def read_source(self, analysis: Callable[[Checkpoint, Source, str, Tick], T]) -> dict[str, T]:
-        """The result of ``analysis`` for each model and the trees or texts."""
+        """Return the result of ``analysis`` by model; it takes a model, the trees or texts, the
+        model's name and ``tick``."""
         return {
             name: analysis(model, self.source, name, self.tick) for name, model in self.models()
         }
@@ -174,7 +176,7 @@ def _last_word(job: _Job) -> Report:
 
 
 def _same(first: Vocabulary, other: Vocabulary) -> bool:
-    """Whether two models predict the same symbols."""
+    """Return whether two models predict the same symbols."""
     return first.symbols == other.symbols and first.classes == other.classes
 
 

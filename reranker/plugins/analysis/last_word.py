@@ -50,13 +50,13 @@ class LastWord(NamedTuple):
 
     @property
     def perplexity(self) -> float:
-        """Perplexity per last word; a word outside the vocabulary has the probability of
+        """Return the perplexity per last word; a word outside the vocabulary has the probability of
         ``<unk>``."""
         return perplexity(self.nll, self.passages)
 
     @property
     def whole_perplexity(self) -> float:
-        """Perplexity per token of whole passages, each read from the start state."""
+        """Return the perplexity per token of whole passages, each read from the start state."""
         return perplexity(self.whole_nll, self.tokens)
 
     def to_json(self, rejected: int) -> dict[str, Any]:
@@ -73,7 +73,8 @@ class LastWord(NamedTuple):
 
 
 def read_set(path: Path, name: str) -> PassageSet:
-    """The passages of a file. Raises InputError if it cannot be opened or has no usable passage."""
+    """Return the passages of a file. Raises InputError for a file that cannot be opened or has no
+    usable passage."""
     passages, refused = [], []
     for each in read_passages(path):
         if isinstance(each, Refused):
@@ -144,6 +145,6 @@ def _draw(models: dict[str, dict[str, LastWord]], names: list[str], figure: Figu
 
 
 def _most_probable(model: LanguageModel, features: Features) -> torch.Tensor:
-    """The most probable symbol after each position, [N]."""
+    """Return the most probable symbol after each position, [N]."""
     blocks = features.blocks(_BLOCK, model.config.vocabulary_size)
     return torch.cat([model.log_probabilities(block).argmax(-1) for block in blocks])

@@ -38,28 +38,28 @@ class MixtureWeights:
 
     @property
     def summed(self) -> tuple[float, ...]:
-        """B of equation 12."""
+        """Return B of equation 12."""
         return tuple(map(sum, zip(*self.by_predicted.values(), strict=True)))
 
     @property
     def variation(self) -> float:
-        """sqrt(beta) = std(B) / avg(B); std divides by J - 1, as the authors' code does."""
+        """Return sqrt(beta) = std(B) / avg(B); std divides by J - 1, as the authors' code does."""
         return statistics.stdev(self.summed) / statistics.mean(self.summed)
 
     @property
     def mean(self) -> tuple[float, ...]:
-        """Each component's mean pi."""
+        """Return each component's mean pi."""
         total = sum(self.tokens.values())
         return tuple(component / total for component in self.summed)
 
     @property
     def components_of_layer(self) -> dict[str, int]:
-        """How many components each layer has, lowest layer first; layers without any left out."""
+        """Return the number of components of each layer that has some, the lowest layer first."""
         return dict(Counter(self.layers))
 
     def of_layer(self, layer: str, predicted: str | None = None) -> float:
-        """A layer's mean share of the mixture, over the tokens that are ``predicted`` (None:
-        all tokens); NaN if there are none."""
+        """Return a layer's mean share of the mixture, over the tokens that are ``predicted`` (None:
+        all tokens); NaN if there are no such tokens."""
         sums = self.summed if predicted is None else self.by_predicted[predicted]
         count = sum(self.tokens.values()) if predicted is None else self.tokens[predicted]
         total = sum(value for value, each in zip(sums, self.layers, strict=True) if each == layer)
@@ -67,8 +67,8 @@ class MixtureWeights:
 
 
 def component_layers(model: LanguageModel) -> tuple[str, ...]:
-    """The layer from which each component of the mixture is computed, in order; empty for a model
-    with one softmax."""
+    """Return the layer from which each component of the mixture is computed, in order; nothing for
+    a model with one softmax."""
     config = model.config
     if sum(config.components) < 2:
         return ()
@@ -81,7 +81,7 @@ def component_layers(model: LanguageModel) -> tuple[str, ...]:
 def mixture_weights(
     checkpoint: Checkpoint, source: Source, name: str, tick: Tick = ignore
 ) -> MixtureWeights:
-    """The weights of a model's mixture. Raises InputError for a model with one softmax."""
+    """Return the weights of a model's mixture. Raises InputError for a model with one softmax."""
     layers = component_layers(checkpoint.model)
     if not layers:
         raise InputError(f"{name} has only one softmax, so there is no mixture to analyse")
@@ -176,7 +176,7 @@ def _draw_layers(models: Sequence[MixtureWeights], figure: Figure) -> None:
 
 
 def _predicted(symbol: str) -> int:
-    """Which of PREDICTED a symbol of the vocabulary is."""
+    """Return the place in PREDICTED of a symbol of the vocabulary."""
     if symbol == EOS:
         return PREDICTED.index("end")
     if is_word(symbol):

@@ -14,9 +14,9 @@ from reranker.text.running import Line, line_fault, tokens_of
 
 
 def read_passages(path: str | os.PathLike[str]) -> Iterator[Line | Refused]:
-    """The tokens of every non-empty line; a line that is not UTF-8, too long or a single word is
-    refused, as is the rest of a damaged file. Raises InputError for a file that cannot be
-    opened or is not text."""
+    """Yield the tokens of every non-empty line; a line that is not UTF-8, too long or a single word
+    is refused, as is the rest of a damaged file. Raises InputError for a file that cannot be opened
+    or is not text."""
     known: dict[str, str] = {}
     with open_text(path) as file:
         refuse_other_than_text(file.name, file.head())

@@ -40,8 +40,9 @@ class MatrixRank:
 
     @property
     def tolerance(self) -> float:
-        """Singular values up to this count as rounding errors: the greatest times the longer side
-        times float64's epsilon, as in numpy.linalg.matrix_rank, MATLAB and Numerical Recipes."""
+        """Return the largest singular value that counts as a rounding error: the greatest times the
+        longer side times float64's epsilon, as in numpy.linalg.matrix_rank, MATLAB and Numerical
+        Recipes."""
         return self.singular_values[0] * max(self.contexts, self.symbols) * _EPSILON
 
     @property
@@ -50,7 +51,7 @@ class MatrixRank:
 
     @property
     def large(self) -> int:
-        """How many singular values are above a thousandth of the greatest."""
+        """Return the number of singular values above a thousandth of the greatest."""
         return sum(value > _LARGE * self.singular_values[0] for value in self.singular_values)
 
 
@@ -62,8 +63,8 @@ def matrix_rank(
     seed: int = 0,
     tick: Tick = ignore,
 ) -> MatrixRank:
-    """The rank over ``tokens`` contexts (None, or if fewer: all) from trees drawn at random, or
-    from the beginning of the texts.
+    """Compute the rank over ``tokens`` contexts (None, or if fewer: all) from trees drawn at
+    random, or from the beginning of the texts.
 
     A context is what has been read since a tree's or a text's start; of trees each counts once, so
     no two rows are the same by design. Everything is computed in float64, because rounding alone
@@ -85,7 +86,7 @@ def matrix_rank(
 
 
 def _singular_values(rows: Iterator[Tensor], most: int = 2) -> tuple[int, Tensor]:
-    """How many rows [n, V] there are, and the singular values of the matrix of all.
+    """Return the number of rows [n, V], and the singular values of the matrix of all rows.
 
     That is never held: with a QR decomposition, A = Q R has the singular values of R, which is
     square, so whenever there are ``most`` times as many rows as columns R takes their place.
@@ -104,7 +105,8 @@ def _singular_values(rows: Iterator[Tensor], most: int = 2) -> tuple[int, Tensor
 def _contexts(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], tokens: int | None, seed: int
 ) -> tuple[list[LinearTree], list[list[int]]]:
-    """Trees, each with the positions whose contexts have not occurred before: ``tokens`` in all."""
+    """Return trees, each with the positions whose contexts have not occurred before: ``tokens`` in
+    all."""
     seen: set[tuple[int, ...]] = set()
     chosen, positions = [], []
     for tree in random.Random(seed).sample(trees, len(trees)):
@@ -122,7 +124,7 @@ def _contexts(
 def _tree_rows(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], positions: list[list[int]], tick: Tick
 ) -> Iterator[Tensor]:
-    """log P of the whole vocabulary at the positions of each tree, [n, V] each."""
+    """Yield log P of the whole vocabulary at the positions of each tree, [n, V] each."""
     for batch in read_in_batches(checkpoint, trees, tick):
         is_context = torch.zeros_like(batch.is_token)
         for column, number in enumerate(batch.numbers):
@@ -133,7 +135,8 @@ def _tree_rows(
 def _text_rows(
     checkpoint: Checkpoint, texts: Sequence[RunningText], tokens: int | None, tick: Tick
 ) -> Iterator[Tensor]:
-    """log P of the whole vocabulary at the first ``tokens`` positions of the texts, [n, V] each."""
+    """Yield log P of the whole vocabulary at the first ``tokens`` positions of the texts, [n, V]
+    each."""
     left = tokens
     for batch in read_source(checkpoint, texts, tick):
         is_context = batch.is_token

@@ -25,7 +25,7 @@ Tick = Callable[[int], object]  # called with how many tokens have been read sin
 
 
 def ignore(tokens: int) -> None:
-    """A ``Tick`` for callers without a progress bar."""
+    """Do nothing: a ``Tick`` for callers without a progress bar."""
 
 
 class LinearTree(NamedTuple):
@@ -36,8 +36,8 @@ class LinearTree(NamedTuple):
     kinds: tuple[str, ...]
 
     def as_read(self, checkpoint: Checkpoint) -> LinearTree:
-        """The tokens in the order the model reads them: from the tree's end for a backward
-        model."""
+        """Return the tokens in the order in which the model reads them: from the tree's end for a
+        backward model."""
         if not checkpoint.vocabulary.backward:
             return self
         return LinearTree(self.tokens[::-1], (*self.kinds[-2::-1], EOS))
@@ -53,18 +53,18 @@ class ReadBatch(NamedTuple):
 
     @property
     def is_token(self) -> Tensor:
-        """Whether a position holds a token, [T, B]; false after a tree's end."""
+        """Return whether each position holds a token, [T, B]; false after a tree's end."""
         return self.targets != PADDING
 
     @property
     def attention(self) -> Tensor:
-        """alpha, [T, B, L], the oldest position first; only for a model that has it."""
+        """Return alpha, [T, B, L], the oldest position first; only for a model with attention."""
         assert self.features.attention is not None
         return self.features.attention
 
 
 def linear_tree(tree: Tree) -> LinearTree:
-    """The tree without traces and function tags, linearised.
+    """Linearise a tree without its traces and function tags.
 
     >>> linear_tree(Tree.from_string("(S1 (NP-SBJ (DT the) (NN end)))")).kinds
     ('(NP', 'DT', 'NN', ')NP', '<eos>')
@@ -75,7 +75,7 @@ def linear_tree(tree: Tree) -> LinearTree:
 
 
 def read_trees(paths: Iterable[Path], sample: int | None = None, seed: int = 0) -> list[LinearTree]:
-    """All trees of the files, or a random ``sample`` of them, in their order.
+    """Return all trees of the files, or a random ``sample`` of them, in their order.
 
     Only the sample is held in memory. Raises InputError as ``read_treebank`` does.
     """
@@ -92,7 +92,7 @@ def read_trees(paths: Iterable[Path], sample: int | None = None, seed: int = 0) 
 
 
 def token_count(trees: Iterable[LinearTree]) -> int:
-    """How many tokens a model predicts in them, ``<eos>`` included."""
+    """Return the number of tokens that a model predicts in the trees, ``<eos>`` included."""
     return sum(len(tree.kinds) for tree in trees)
 
 
@@ -115,8 +115,8 @@ def read_in_batches(
 def token_log_probabilities(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], tick: Tick = ignore
 ) -> Iterator[tuple[int, list[float]]]:
-    """The number of each tree and log P of each of its tokens and ``<eos>``, in nats and in the
-    tree's order."""
+    """Yield the number of each tree and log P of each of its tokens and ``<eos>``, in nats and in
+    the tree's order."""
     is_backward = checkpoint.vocabulary.backward
     for batch in read_in_batches(checkpoint, trees, tick):
         is_token = batch.is_token
@@ -130,7 +130,7 @@ def token_log_probabilities(
 
 
 def _tags(tree: Tree) -> Iterator[str]:
-    """Tags without function tags, left to right; those of traces are left out."""
+    """Yield tags without function tags, left to right, but no tags of traces."""
     stack: list[Tree | str] = [tree]
     while stack:
         node = stack.pop()

@@ -38,8 +38,8 @@ class RunningText(NamedTuple):
     lines: list[Line]
 
     def predicted(self) -> Iterator[list[str]]:
-        """The tokens of each line that a model predicts: ``<eos>`` at its end, none of a line that
-        opens an article."""
+        """Yield the tokens of each line that a model predicts: ``<eos>`` at its end, no token of a
+        line that opens an article."""
         for line in self.lines:
             is_opening = is_mark(line) and line[0] == OPENING
             yield [] if is_opening else [*line, *([] if is_mark(line) else [EOS])]
@@ -49,7 +49,7 @@ Source = Sequence[LinearTree] | Sequence[RunningText]
 
 
 def read_texts(paths: Iterable[Path]) -> list[RunningText]:
-    """The texts of these files. Raises InputError as ``read_running_text`` does."""
+    """Read the texts of these files. Raises InputError as ``read_running_text`` does."""
     paths = list(paths)
     return [
         RunningText(name, read_running_text([path]))
@@ -58,7 +58,7 @@ def read_texts(paths: Iterable[Path]) -> list[RunningText]:
 
 
 def predicted_tokens(texts: Iterable[RunningText]) -> int:
-    """How many tokens a model predicts in them."""
+    """Return the number of tokens that a model predicts in the texts."""
     return sum(len(line) for text in texts for line in text.predicted())
 
 
@@ -86,7 +86,7 @@ def read_source(checkpoint: Checkpoint, source: Source, tick: Tick = ignore) -> 
 def text_log_probabilities(
     checkpoint: Checkpoint, text: RunningText, tick: Tick = ignore
 ) -> NDArray[np.float64]:
-    """log P in nats of every token that is predicted, in order: [N]."""
+    """Return log P in nats of every token that is predicted, in order: [N]."""
     parts = []
     for batch in read_source(checkpoint, [text], tick):
         is_token = batch.is_token
@@ -98,7 +98,7 @@ def text_log_probabilities(
 
 
 def averaged(members: Sequence[Values]) -> Values:
-    """The log of the members' mean probability, token by token."""
+    """Return the log of the members' mean probability, token by token."""
     return [
         np.logaddexp.reduce(np.stack(values), axis=0) - np.log(len(members))
         for values in zip(*members, strict=True)
@@ -136,7 +136,7 @@ def _draw(models: dict[str, dict[str, Total]], figure: Figure) -> None:
 
 
 def token_score_lines(texts: Sequence[RunningText], values: Values) -> Iterator[str]:
-    """A line of JSON for each line of the texts: its tokens that are predicted, and log P."""
+    """Yield a line of JSON for each line of the texts: its tokens that are predicted, and log P."""
     for text, scores in zip(texts, values, strict=True):
         start = 0
         for tokens in text.predicted():

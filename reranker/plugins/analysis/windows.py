@@ -30,7 +30,7 @@ class WindowPoint(NamedTuple):
 def point(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], name: str, tick: Tick = ignore
 ) -> WindowPoint:
-    """A checkpoint's point. Raises InputError for a model without a window."""
+    """Return a checkpoint's point. Raises InputError for a model without a window."""
     config = checkpoint.model.config
     window = getattr(config, "window", getattr(config, "order", None))  # L of attention, N of RNN-N
     if not isinstance(window, int):

@@ -20,12 +20,12 @@ class QueuedWork:
     """
 
     def __init__(self, seconds: float = 2.0) -> None:
-        """Raises ValueError unless ``seconds`` is positive."""
+        """Raise ValueError unless ``seconds`` is positive."""
         if not seconds > 0:
             raise ValueError(f"seconds of work for each replica are above 0, not {seconds!r}")
         self._seconds = seconds
 
     def __call__(self, context: AutoscalingContext) -> tuple[float, dict[str, Any]]:
-        """The number of replicas, which Ray rounds up, and an empty state."""
+        """Return the number of replicas, which Ray rounds up, and an empty state."""
         reported = (context.aggregated_metrics or {}).get(WORK, {})
         return sum(reported.values()) / self._seconds, {}

@@ -32,12 +32,12 @@ class _Assembly:
         self._join = ray.remote(work.joined).options(num_cpus=0, max_retries=-1)
 
     def add(self, shard: int, first: int) -> None:
-        """A part is finished; it may be reported twice if a worker died."""
+        """Count a part as finished; a part may be reported twice if a worker died."""
         self._there.setdefault(shard, set()).add(first)
         self._check(shard)
 
     def end(self, shard: int, firsts: list[int], warnings: list[str], faults: int) -> None:
-        """A shard has been read to its end: these are its blocks."""
+        """Store the blocks of a shard that has been read to its end."""
         self._ends[shard] = firsts, warnings, faults
         self._check(shard)
 
@@ -49,8 +49,8 @@ class _Assembly:
             self._joining[task] = self._shards[shard]
 
     def records(self, wait: bool) -> Iterator[tuple[Shard, FinishedShard]]:
-        """The shards that have been joined; with ``wait``, all of them. Raises RerankError if one
-        cannot be written."""
+        """Yield the shards that have been joined; with ``wait``, all shards. Raises RerankError if
+        a shard cannot be written."""
         while self._joining:
             ready, _ = ray.wait([*self._joining], timeout=None if wait else 0)
             if not ready:

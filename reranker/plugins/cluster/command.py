@@ -97,7 +97,7 @@ def _bounds(text: str) -> tuple[int, int]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Rerank every file; returns the exit code."""
+    """Rerank every file; return the exit code."""
     answers.check(arguments)
     _check_input(arguments)
     require_ray("rerank cluster", "fsspec", "ray", "pyarrow")
@@ -170,7 +170,7 @@ def _report(
 
 
 def _models(arguments: argparse.Namespace) -> WeighedModels:
-    """The models with everything that actors need. Raises InputError."""
+    """Return the models with everything that actors need. Raises InputError."""
     from reranker.plugins.cluster.work import self_contained
 
     named = named_models(arguments.models, arguments.combine, arguments.sha256)
@@ -179,7 +179,7 @@ def _models(arguments: argparse.Namespace) -> WeighedModels:
 
 
 def _check_input(arguments: argparse.Namespace) -> None:
-    """Raises InputError for flags that belong to the other kind of input."""
+    """Raise InputError for flags that belong to the other kind of input."""
     if arguments.tokens:
         raise InputError(
             "--tokens has the sentences of one file: put them into each with `rerank convert`"
@@ -202,7 +202,7 @@ def _restores(arguments: argparse.Namespace) -> bool:
 
 
 def _settings(arguments: argparse.Namespace, named: WeighedModels | None) -> dict[str, Any]:
-    """What answers depend on besides the file."""
+    """Return everything besides the file that answers depend on."""
     if named is None:
         conversion = ("format", "repair", "beam", "to", "to_beam")
         return {"version": VERSION, **{name: getattr(arguments, name) for name in conversion}}
@@ -228,8 +228,8 @@ def _text_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _language(arguments: argparse.Namespace) -> str:
-    """Of the texts: that of the flag, else the one that the parser has learned. Raises
-    InputError."""
+    """Return the language of the texts: the flag's, else the one that the parser has learned.
+    Raises InputError."""
     if arguments.language or parser_flags.names(arguments) != ["chart"]:
         return arguments.language or ENGLISH  # a command may be on the cluster's machines alone
     return language_of(parser_flags.parser_from(arguments))
@@ -241,7 +241,7 @@ def _run(
     missing: list[Shard],
     outcome: ClusterOutcome,
 ) -> None:
-    """Do what is missing, and print how long it took."""
+    """Do the missing work, and print how long it took."""
     with status("loading Ray"):
         from reranker.plugins.cluster import cluster, connection
         from reranker.plugins.cluster.storage import absolute

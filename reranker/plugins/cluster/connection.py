@@ -36,9 +36,10 @@ class Actors:
 
 @contextlib.contextmanager
 def connected(address: str | None, cores: int = 0) -> Iterator[None]:
-    """A cluster, until the end of the context; ``local`` starts one on this machine, with all its
-    cores and no fewer than ``cores``. None is the cluster of the environment's ``RAY_ADDRESS``, in
-    which a submitted job runs, or else ``local``. An existing connection is kept.
+    """Connect to a cluster until the end of the context; ``local`` starts one on this machine, with
+    all its cores and no fewer than ``cores``. None is the cluster of the environment's
+    ``RAY_ADDRESS``, in which a submitted job runs, or else ``local``. An existing connection is
+    kept.
 
     Raises InputError if there is no cluster at the address.
     """
@@ -97,7 +98,7 @@ def _check_reachable(address: str) -> None:
 
 @contextlib.contextmanager
 def ray_errors() -> Iterator[None]:
-    """Re-raises Ray's errors, and those of the work it was given, as ours."""
+    """Raise Ray's errors, and errors of the work that Ray was given, as ours."""
     try:
         yield
     except ray.exceptions.RayError as error:
@@ -108,7 +109,7 @@ def ray_errors() -> Iterator[None]:
 
 
 def actors(least: int, most: int | None, cores: int | None, gpus: float) -> Actors:
-    """The number and size of actors that the cluster has room for, where they are not given.
+    """Return the number and size of actors that the cluster has room for, where they are not given.
 
     Raises InputError if no machine has room for one.
     """

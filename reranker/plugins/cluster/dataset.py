@@ -33,9 +33,9 @@ def map_lists(
     gpus: float = 0.0,
     batch_size: int = 200,
 ) -> Any:
-    """A ``ray.data.Dataset`` with the columns of ``dataset`` and four more: ``tree``, the best one;
-    ``best_index``, its place among the candidates, and ``score``, both None where no candidate
-    could be used; ``answer``, what ``rerank --output`` of that name prints.
+    """Return a ``ray.data.Dataset`` with the columns of ``dataset`` and four more: ``tree``, the
+    best one; ``best_index``, its place among the candidates, and ``score``, both None where no
+    candidate could be used; ``answer``, the text that ``rerank --output`` of that name prints.
 
     ``candidates`` is the column with each sentence's bracketed trees, ``parser_scores`` that with
     their natural-log probabilities. From ``actors[0]`` to ``actors[1]`` processes load the models,

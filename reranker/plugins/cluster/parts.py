@@ -61,7 +61,7 @@ class Shard:
 
     @property
     def parts(self) -> str:
-        """The folder of all its parts, including those of other keys."""
+        """Return the folder of all parts of the shard, including parts with other keys."""
         return f"{FOLDER}/parts/{self.name}"
 
     def part(self, first: int) -> str:
@@ -71,7 +71,7 @@ class Shard:
 def shards(
     files: Mapping[str, str], output: str, settings: Mapping[str, Any], block: int
 ) -> list[Shard]:
-    """The shards of input files, which come with an identifier of their content.
+    """Return the shards of input files, which come with an identifier of their content.
 
     An output is named like its input, without ``.gz`` and with a suffix that says what it is; its
     folder is that of the input below the folder that all inputs share. Raises InputError for a name
@@ -103,8 +103,8 @@ def shards(
 
 
 def _problem(name: str, given: str, is_remote: bool) -> str | None:
-    """Why an output cannot have this name, made of one that ends in ``given``; None if it can. On a
-    disk, the input has shown that it can, but for its length."""
+    """Return why an output cannot have this name, made of one that ends in ``given``; None if it
+    can. On a disk, the input has shown that the name is possible, but for its length."""
     parts = name.split("/")
     if parts[0].casefold() == FOLDER:
         return "among the run's own files"
@@ -122,7 +122,7 @@ def _problem(name: str, given: str, is_remote: bool) -> str | None:
 
 
 def _check_folders(shards: Sequence[Shard]) -> None:
-    """Raises InputError if one file would have to be the folder of another."""
+    """Raise InputError if one file would have to be the folder of another."""
     files = {name: shard.url for shard in shards for name in (shard.name, shard.record)}
     for name, url in files.items():
         for above in map(str, PurePosixPath(name).parents):
@@ -133,8 +133,8 @@ def _check_folders(shards: Sequence[Shard]) -> None:
 
 
 def check_case(storage: Storage, shards: Iterable[Shard]) -> None:
-    """Raises InputError if two outputs are one file where names do not differ by case alone. The
-    run must have claimed its folder."""
+    """Raise InputError if two outputs are one file where names do not differ by case alone. The run
+    must have claimed its folder."""
     urls: dict[str, str] = {}
     for shard in shards if storage.folds_case(FOLDER) else ():
         other = urls.setdefault(_folded(shard.name), shard.url)
@@ -182,8 +182,8 @@ class FinishedBlock:
         return part
 
     def to_bytes(self) -> bytes:
-        """The block as bytes: a line with the SHA-256 of what follows, a line about the answers,
-        the answers."""
+        """Return the block as bytes: a line with the SHA-256 of all that follows, a line about the
+        answers, the answers."""
         about = {"counts": self.counts, "rejected": self.rejected}
         content = json.dumps(about).encode() + b"\n" + self.answers
         return _sha256_line(content) + content
@@ -217,7 +217,7 @@ class FinishedShard:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> FinishedShard | None:
-        """The record; None unless it is one of this version."""
+        """Return the record; None for a record of another version."""
         try:
             return cls(**json.loads(content))
         except (ValueError, TypeError):
@@ -231,7 +231,7 @@ def _sha256_line(content: bytes) -> bytes:
 def finished(
     storage: Storage, wanted: Sequence[Shard], verify: bool = False
 ) -> dict[str, FinishedShard]:
-    """The records, by name, of finished shards that are up to date, without their rejected
+    """Return the records, by name, of finished shards that are up to date, without their rejected
     candidates, of which there may be many. With ``verify``, every shard is read, and left out if
     its SHA-256 differs from its record's."""
     sizes = storage.sizes()
@@ -249,8 +249,8 @@ def finished(
 
 
 def check_outputs(storage: Storage, missing: Sequence[Shard]) -> None:
-    """Raises InputError if something that no run has made, as far as its records tell, has the name
-    of a file to be written."""
+    """Raise InputError if a file to be written would replace something that no run has made, as far
+    as the records tell."""
     records = {name for shard in missing for name in (shard.record, shard.begun)}
     storage.own(records, lambda name: bool(_hashes(storage, name)))
     shards = {shard.name: shard for shard in missing}
@@ -259,8 +259,8 @@ def check_outputs(storage: Storage, missing: Sequence[Shard]) -> None:
 
 
 def _hashes(storage: Storage, record: str) -> list[str]:
-    """The SHA-256 of each file that a record, of whatever version, may stand for; none if it is not
-    a record or not there."""
+    """Return the SHA-256 of each file that a record, of whatever version, may stand for; nothing
+    for a missing file or one that is no record."""
     try:
         content = storage.read(record).decode()
         hashes = [json.loads(content)["sha256"]] if record.endswith(".json") else content.split()
@@ -270,8 +270,8 @@ def _hashes(storage: Storage, record: str) -> list[str]:
 
 
 def _is_recorded(storage: Storage, shard: Shard) -> bool:
-    """Whether a file was made by a run: it has the record of a finished shard, or is what a run was
-    about to name when it was killed."""
+    """Return whether a run made a file: the file has the record of a finished shard, or is one that
+    a run was about to name when it was killed."""
     if _hashes(storage, shard.record):
         return True
     begun = _hashes(storage, shard.begun)
@@ -279,7 +279,7 @@ def _is_recorded(storage: Storage, shard: Shard) -> bool:
 
 
 def _is_rejected(storage: Storage) -> bool:
-    """Whether the list of what was rejected was written by a run."""
+    """Return whether the list of rejected candidates was written by a run."""
     try:
         first, *_ = storage.read(REJECTED).split(b"\n", 1)
         return {"file", "message"} <= {*json.loads(first)}
@@ -329,7 +329,7 @@ def join(
 
 @dataclass(slots=True)
 class ClusterOutcome:
-    """What a run did, and what exists now."""
+    """The work of a run, and the shards that exist now."""
 
     records: dict[str, FinishedShard]  # the records of complete shards, by name
     failed: dict[str, str] = field(default_factory=dict)
@@ -341,7 +341,7 @@ class ClusterOutcome:
 
     @property
     def counts(self) -> Counter[str]:
-        """The counts of all complete shards together."""
+        """Return the counts of all complete shards together."""
         total: Counter[str] = Counter()
         for record in self.records.values():
             total.update(record.counts)

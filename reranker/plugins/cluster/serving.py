@@ -42,9 +42,8 @@ class Replica:
     """One of the answering processes: all of `rerank serve` except its web server."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
-        """Takes settings of `rerank serve` by name, which override its environment variables and
-        file; computes with the cores that Ray assigned. Raises InputError for an invalid
-        setting."""
+        """Take settings of `rerank serve` by name, which override its environment variables and
+        file; compute with the cores that Ray assigned. Raises InputError for an invalid setting."""
         cores = ray.get_runtime_context().get_assigned_resources().get("CPU", 1)
         # ``engines`` is how many replicas there are: each has one.
         chosen = load_settings({"threads": max(1, int(cores)), **settings, "engines": 1})
@@ -57,7 +56,7 @@ class Replica:
         return self._app
 
     def check_health(self) -> None:
-        """Raises if the replica cannot work; Ray then replaces it, or does not start it."""
+        """Raise an error if the replica cannot work; Ray then replaces it, or does not start it."""
         service = self._app.state.service
         if service.failure is not None:
             raise service.failure
@@ -65,12 +64,13 @@ class Replica:
             raise RuntimeError("scoring has failed too often")
 
     def record_autoscaling_stats(self) -> dict[str, float]:
-        """The figures that Ray passes to ``autoscaling.QueuedWork``."""
+        """Return the figures that Ray passes to ``autoscaling.QueuedWork``."""
         return {WORK: self._app.state.service.work_seconds}
 
 
 class _OneRequestId:
-    """Leaves the header X-Request-ID to Ray's web server, which adds it to every answer."""
+    """Middleware that leaves the header X-Request-ID to Ray's web server, which adds it to every
+    answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -85,9 +85,10 @@ class _OneRequestId:
 
 
 def app(settings: dict[str, Any]) -> Any:
-    """The application for settings such as ``{"models": "ckpt/"}``: ``serve run``'s KEY=VALUE, or
-    ``args`` of a file for ``serve deploy``, in which ``deployments`` says how many replicas there
-    are and what each may use (docs/cluster.md). Raises InputError for an invalid setting."""
+    """Build the application for settings such as ``{"models": "ckpt/"}``: ``serve run``'s
+    KEY=VALUE, or ``args`` of a file for ``serve deploy``, in which ``deployments`` says how many
+    replicas there are and what each may use (docs/cluster.md). Raises InputError for an invalid
+    setting."""
     return _deployment(load_settings(settings)).bind(settings)
 
 
@@ -147,7 +148,7 @@ def _served(settings: Settings) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """Our own error, if it is what Ray's long message quotes."""
+    """Return our own error, if Ray's long message quotes one."""
     deployments = serve.status().applications[_NAME].deployments.values()
     text = "\n".join([str(error), *(deployment.message for deployment in deployments)])
     ours = _OUR_ERROR.findall(text)
@@ -156,7 +157,7 @@ def _reason(error: Exception) -> str:
 
 @contextlib.contextmanager
 def _until_signal() -> Iterator[threading.Event]:
-    """An event that SIGTERM or SIGINT sets."""
+    """Yield an event that SIGTERM or SIGINT sets."""
     asked = threading.Event()
     before = {
         number: signal.signal(number, lambda *_: asked.set())

@@ -41,14 +41,14 @@ class Storage:
     """A folder, local or not, and the files below it."""
 
     def __init__(self, url: str) -> None:
-        """Raises InputError for an unknown kind of storage, and for an empty name."""
+        """Raise InputError for an unknown kind of storage, and for an empty name."""
         if not url:
             raise InputError("a folder needs a name; '.' is the current folder")
         self.url = url.rstrip("/") or "/"
         self._files, self._root = opened(self.url)
 
     def check_writable(self) -> None:
-        """Raises InputError for storage in which half-written files could be seen."""
+        """Raise InputError for storage in which half-written files could be seen."""
         protocols = self._files.protocol
         names = {protocols} if isinstance(protocols, str) else set(protocols)
         if not self._is_local and not names & _OBJECTS:
@@ -61,8 +61,8 @@ class Storage:
         return isinstance(self._files, LocalFileSystem)
 
     def _place(self, name: str) -> str:
-        """The path of a file or folder below this one. Raises InputError if a name or a link leads
-        out of it."""
+        """Return the path of a file or folder below this one. Raises InputError if a name or a link
+        leads out of the storage."""
         parts = name.split("/") if name else []
         if {"", ".", ".."} & {*parts}:
             raise InputError(f"{self.path(name)}: leads out of the folder of --out")
@@ -74,8 +74,8 @@ class Storage:
         return "/".join([self._root, *parts])
 
     def check_own(self, name: str, ours: Callable[[], bool]) -> bool:
-        """Whether there is a file of this name, to be replaced. Raises InputError if there is
-        something that a run has not made, as ``ours`` tells, or that is no file."""
+        """Return whether there is a file of this name, to be replaced. Raises InputError if there
+        is something that a run has not made, as ``ours`` tells, or that is no file."""
         with _errors(self.path(name), "written", InputError):
             target = self._place(name)
             if self._is_local:
@@ -86,7 +86,8 @@ class Storage:
             return bool(self._files.isfile(target))
 
     def own(self, names: Iterable[str], ours: Callable[[str], bool]) -> set[str]:
-        """Those of the names at which there is a file. Raises InputError as ``check_own`` does."""
+        """Return those of the names at which there is a file. Raises InputError as ``check_own``
+        does."""
         names = [*names]
         if not self._is_local:  # in which a listing is cheaper than a question for each
             there = self.sizes()
@@ -94,8 +95,8 @@ class Storage:
         return {name for name in names if self.check_own(name, functools.partial(ours, name))}
 
     def folds_case(self, folder: str) -> bool:
-        """Whether names that differ in case alone are one file here, as the lock of the claimed
-        ``folder`` shows."""
+        """Return whether names that differ in case alone are one file here, as the lock of the
+        claimed ``folder`` shows."""
         lock = Path(self._root, f"{folder}.lock")
         try:
             return self._is_local and lock.samefile(lock.with_name(lock.name.upper()))
@@ -103,13 +104,14 @@ class Storage:
             return False
 
     def path(self, name: str) -> str:
-        """The name by which a user can find a file of this folder."""
+        """Return the name by which a user can find a file of this folder."""
         return f"{self.url}/{name}"
 
     @contextlib.contextmanager
     def claimed(self, folder: str) -> Iterator[None]:
-        """A context in which no other process claims ``folder``, where this storage has locks: on
-        local disks. Raises InputError, naming the process, if another one does."""
+        """Claim ``folder`` for this process until the end of the context, where this storage has
+        locks: on local disks. Raises InputError, naming the process, if another process has claimed
+        the folder."""
         if not self._is_local:
             yield
             return
@@ -118,8 +120,8 @@ class Storage:
             yield
 
     def written_input(self, urls: Iterable[str], names: Iterable[str], own: str) -> str | None:
-        """The first of ``urls`` that is, under any name, one of the files ``names`` to be written
-        or lies in the folder ``own``; None if there is none."""
+        """Return the first of ``urls`` that is, under any name, one of the files ``names`` to be
+        written or lies in the folder ``own``; None if there is none."""
         inputs = [(url, *opened(url)) for url in urls]
         inputs = [each for each in inputs if each[1] == self._files]
         ours = {_same(self._files, f"{self._root}/{name}") for name in names}
@@ -154,19 +156,19 @@ class Storage:
             return _put(self._files, target, content, check)
 
     def read(self, name: str) -> bytes:
-        """Raises RerankError if there is no such file, or it cannot be read."""
+        """Read a file. Raises RerankError if the file is missing or cannot be read."""
         with _errors(self.path(name), "read", RerankError):
             if self._is_local:
                 check_own(Path(self._place(name)), always, _ADVICE)  # reading a pipe would wait
             return cast(bytes, self._files.cat_file(self._place(name)))
 
     def read_all(self, names: Sequence[str]) -> list[bytes]:
-        """The contents of many files, read several at a time."""
+        """Read the contents of many files, several at a time."""
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             return list(threads.map(self.read, names))
 
     def sha256_all(self, names: Sequence[str]) -> dict[str, str]:
-        """The SHA-256 of each file, read several at a time. Raises RerankError."""
+        """Return the SHA-256 of each file, read several at a time. Raises RerankError."""
 
         def sha256(name: str) -> str:
             errors = _errors(self.path(name), "read", RerankError)
@@ -177,7 +179,8 @@ class Storage:
             return dict(zip(names, threads.map(sha256, names), strict=True))
 
     def sizes(self, folder: str = "") -> dict[str, int]:
-        """Every file below ``folder`` with its size in bytes; none if there is no such folder."""
+        """Return every file below ``folder`` with its size in bytes; nothing for a missing
+        folder."""
         with _errors(self.path(folder), "read", RerankError):
             start = self._place(folder)
             self._files.invalidate_cache()
@@ -205,26 +208,27 @@ class Storage:
 
 
 def opened(url: str) -> tuple[Any, str]:
-    """The file system of a URL or local path, and the path in it. Raises InputError."""
+    """Return the file system of a URL or local path, and the path in that file system. Raises
+    InputError."""
     with _errors(url, "opened", InputError):
         files, path = fsspec.core.url_to_fs(absolute(url))
         return files, os.path.abspath(path) if isinstance(files, LocalFileSystem) else path
 
 
 def absolute(url: str) -> str:
-    """The name that means the same in every process: a cluster's processes were started in other
-    folders."""
+    """Return the name that means the same in every process: a cluster's processes were started in
+    other folders."""
     return os.path.abspath(url) if is_local(url) else url
 
 
 def is_local(url: str) -> bool:
-    """Whether a name is that of a local file, which ``open`` accepts."""
+    """Return whether a name is that of a local file, which ``open`` accepts."""
     return "://" not in url and "::" not in url
 
 
 def expanded(patterns: list[str]) -> dict[str, str]:
-    """The files that names and patterns stand for, sorted, each with an identifier that differs if
-    the content does. Raises InputError for a pattern that matches nothing."""
+    """Return the files that names and patterns stand for, sorted, each with an identifier that
+    differs if the content does. Raises InputError for a pattern that matches nothing."""
     identities: dict[str, str] = {}
     for pattern in patterns:
         with _errors(pattern, "read", InputError):
@@ -244,7 +248,8 @@ def expanded(patterns: list[str]) -> dict[str, str]:
 
 
 def open_text(url: str) -> str | TextFile:
-    """The argument for ``read_nbest``: the name of a local file, or the opened stream of another.
+    """Return the argument for ``read_nbest``: the name of a local file, or the opened stream of
+    another.
 
     Raises InputError if that cannot be opened.
     """
@@ -292,7 +297,7 @@ class _Stream(io.RawIOBase):
 
 
 def _same(files: Any, path: str) -> object:
-    """The identity of a file, whatever links lead to it."""
+    """Return the identity of a file, whatever links lead to it."""
     if isinstance(files, LocalFileSystem):
         with contextlib.suppress(OSError):
             status = os.stat(path)
@@ -342,7 +347,7 @@ def _put(files: Any, target: str, content: Iterator[bytes], check: Callable[[], 
 
 @contextlib.contextmanager
 def _errors(name: str, done: str, kind: type[RerankError]) -> Iterator[None]:
-    """Re-raises whatever a storage package raises as an error that names the file."""
+    """Raise any error of a storage package as an error that names the file."""
     try:
         yield
     except RerankError:

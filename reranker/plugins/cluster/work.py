@@ -44,13 +44,13 @@ with its blocks; an output that cannot be written, which ends the run."""
 
 
 def row(shard: int, first: int, kind: str, content: bytes = b"") -> Batch:
-    """A batch of one row."""
+    """Return a batch of one row."""
     return {"shard": [shard], "first": [first], "kind": [kind], "content": [content]}
 
 
 @dataclass(frozen=True, slots=True)
 class TextOptions:
-    """How text is split into sentences."""
+    """The settings for splitting text into sentences."""
 
     form: Form
     words: Convention
@@ -59,15 +59,15 @@ class TextOptions:
 
 @dataclass(frozen=True, slots=True)
 class ShardReader:
-    """Reads shards, as n-best lists or as text for a parser."""
+    """A reader of shards, as n-best lists or as text for a parser."""
 
     shards: tuple[Shard, ...]
     out: str
     options: ReadOptions | TextOptions
 
     def __call__(self, batch: Batch) -> Iterator[Batch]:
-        """The rows of the shards at these places; blocks that already have an undamaged part are
-        not passed on."""
+        """Yield the rows of the shards at these places; blocks that already have an undamaged part
+        are not passed on."""
         for place in map(int, batch["shard"]):
             yield from self._rows(place, self.shards[place])
 
@@ -106,8 +106,8 @@ class ShardReader:
 def _is_usable(
     storage: Storage, name: str, there: Container[str], warn: Callable[[str], None]
 ) -> bool:
-    """Whether a part exists and is undamaged; ``warn`` is called for a damaged one, which is then
-    computed again."""
+    """Return whether a part exists and is undamaged; call ``warn`` for a damaged part, which is
+    then computed again."""
     if name in there:
         try:
             FinishedBlock.read(storage, name)
@@ -118,8 +118,8 @@ def _is_usable(
 
 
 def _text(url: str, options: TextOptions, warn: Callable[[str], None]) -> Iterator[TextSentence]:
-    """The sentences of a text; ``warn`` is called for each in which characters are replaced. Raises
-    InputError unless it is text."""
+    """Yield the sentences of a text; call ``warn`` for each sentence in which characters are
+    replaced. Raises InputError unless the file is text."""
     for sentence in Text([open_text(url)], options.form, options.words, options.longest):
         if sentence.warning:
             warn(sentence.warning)
@@ -128,7 +128,7 @@ def _text(url: str, options: TextOptions, warn: Callable[[str], None]) -> Iterat
 
 @dataclass(frozen=True, slots=True)
 class RankTask:
-    """What to compute for each sentence, and how."""
+    """The things to compute for each sentence, and how."""
 
     models: WeighedModels
     """Includes the hash of each checkpoint, so the place of the files does not matter."""
@@ -146,8 +146,8 @@ class RankTask:
 def self_contained(
     named: WeighedModels, combination: Combination, weighing: Weighing
 ) -> WeighedModels:
-    """Models with everything that actors, who see no other files, need: the hash of each checkpoint
-    and the calibration beside them. Raises InputError."""
+    """Return models with everything that actors, who see no other files, need: the hash of each
+    checkpoint and the calibration beside them. Raises InputError."""
     hashes = tuple(map(file_sha256, named.paths))
     calibration = named.calibration
     if calibration is None and combination == "sum":
@@ -156,8 +156,8 @@ def self_contained(
 
 
 def loaded(ranked: RankTask, checkpoints: Sequence[Any]) -> Reranker:
-    """The ensemble; ``checkpoints`` are the files' bytes, or references to them in Ray's object
-    store, so that the machine need not have them on disk. Raises RerankError."""
+    """Load the ensemble; ``checkpoints`` are the files' bytes, or references to bytes in Ray's
+    object store, so that the machine need not have them on disk. Raises RerankError."""
     # Lanes use the cores that the actor has, not threads within a product.
     os.environ["OMP_NUM_THREADS"] = "1"
     from reranker.pipeline import Reranker
@@ -189,7 +189,7 @@ def _fetched(reference: Any) -> bytes:
 
 
 class _Actor:
-    """Turns blocks of sentences into parts."""
+    """A worker that turns blocks of sentences into parts."""
 
     def __init__(self, shards: Sequence[Shard], out: str) -> None:
         self._shards, self._storage = shards, Storage(out)
@@ -212,7 +212,7 @@ class RankActor(_Actor):
     def __init__(
         self, shards: Sequence[Shard], out: str, ranked: RankTask, checkpoints: Sequence[Any]
     ) -> None:
-        """``checkpoints`` as ``loaded`` takes them."""
+        """Take ``checkpoints`` as ``loaded`` does."""
         super().__init__(shards, out)
         self._ranked = ranked
         self._reranker = loaded(ranked, checkpoints)
@@ -241,7 +241,7 @@ class RankActor(_Actor):
         return self._kept(place, first, part, len(sentences), begin)
 
     def _lists(self, first: int, sentences: list[Any]) -> Iterable[NBest]:
-        """The lists; sentences of text are parsed while others are ranked."""
+        """Yield the lists; sentences of text are parsed while others are ranked."""
         if self._parser is None:
             return sentences
         parsing = ParsedLists(self._parser, sentences, self._ranked.jobs)
@@ -288,7 +288,8 @@ class Converter(_Actor):
 def joined(
     shard: Shard, out: str, firsts: Sequence[int], warnings: list[str], faults: int
 ) -> FinishedShard | str:
-    """A task that joins a shard's parts: its record, or why it cannot be written."""
+    """Return a task that joins a shard's parts; its result is the record, or why it cannot be
+    written."""
     try:
         return join(Storage(out), shard, firsts, warnings, faults)
     except RerankError as error:
