@@ -113,14 +113,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _sentences(source: str, is_parser: bool) -> Iterator[Sequence[str]]:
-    """The sentences; those for a parser are spelled as in trees."""
+    """Yield the sentences; sentences for a parser are spelled as in trees."""
     if is_parser:
         return (sentence.words for sentence in read_sentences(source))
     return (split_words(line) for line in read_lines(open_text(source, streams=True)))
 
 
 def _text(number: int, words: Sequence[str], outputs: Sequence[Hypothesis[str]], form: str) -> str:
-    """A sentence's outputs, without the last line break."""
+    """Return a sentence's outputs, without the last line break."""
     if form == "text":
         return "\n".join(" ".join(each.tokens) for each in outputs)
     from reranker.plugins.generation.search import fairseq_text

@@ -26,12 +26,12 @@ _LENGTH_POWER = 1.0
 
 
 class EncdecParser(InProcessParser):
-    """Returns a beam of ``settings.candidates`` trees for each sentence, by log-probability; broken
-    ones are repaired. ``settings.model`` is a checkpoint of `rerank train`, or a folder or pattern
-    of several with one vocabulary, whose probabilities are averaged."""
+    """A parser that returns a beam of ``settings.candidates`` trees for each sentence, by
+    log-probability; broken ones are repaired. ``settings.model`` is a checkpoint of `rerank train`,
+    or a folder or pattern of several with one vocabulary, whose probabilities are averaged."""
 
     def __init__(self, settings: ParserSettings) -> None:
-        """Raises InputError without a checkpoint of a parser."""
+        """Raise InputError without a checkpoint of a parser."""
         if not settings.model:
             raise InputError(
                 "the parser encdec needs --parser-model FILE.pt, a checkpoint of your own: `rerank "
@@ -66,7 +66,7 @@ def _list(generated: Sequence[Hypothesis[str]], sentence: Sentence) -> NBest | s
 
 
 def _with_root(candidate: Candidate) -> Candidate:
-    """The candidate with the root that other parsers' trees have, which the models do not
+    """Return the candidate with the root that other parsers' trees have, which the models do not
     generate."""
     has_root = candidate.text.startswith("(TOP ")  # several constituents side by side
     return candidate if has_root else replace(candidate, text=f"(TOP {candidate.text})")

@@ -77,7 +77,7 @@ def load_generator(path: Path, device: str = "cpu") -> Generator:
 
 
 def load_generators(paths: Sequence[Path], device: str = "cpu") -> list[Generator]:
-    """An ensemble. Raises CheckpointError as ``load_generator`` does, and for members whose
+    """Load an ensemble. Raises CheckpointError as ``load_generator`` does, and for members whose
     vocabularies differ."""
     members = [load_generator(path, device) for path in paths]
     for path, member in zip(paths, members, strict=True):

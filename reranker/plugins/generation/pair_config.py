@@ -12,7 +12,7 @@ from reranker.plugins.training.run_config import RunConfig
 
 @dataclass(frozen=True, slots=True)
 class PairConfig(RunConfig):
-    """How to train. ``recipe`` is one of two; each ignores the settings of the other.
+    """The settings of a training. ``recipe`` is one of two; each ignores the settings of the other.
 
     ``fast``: AdamW with warm-up and linear decay to zero over the budget.
     ``sgd``: as Suzuki et al. (2018) do: SGD on the loss of a sentence, a rate that decays after
@@ -41,7 +41,7 @@ class PairConfig(RunConfig):
     def model_config(
         self, vocabulary_size: int, source_vocabulary_size: int
     ) -> EncoderDecoderConfig:
-        """The model's configuration; raises TypeError or ValueError for a wrong setting."""
+        """Return the model's configuration. Raises TypeError or ValueError for a wrong setting."""
         return EncoderDecoderConfig(
             vocabulary_size=vocabulary_size,
             source_vocabulary_size=source_vocabulary_size,

@@ -56,7 +56,8 @@ class PairRun(Run):
         self.recipe = make(self.model, config, batches)
 
     def backward(self, batch: Batch) -> tuple[float, int]:
-        """The objective is the mean over tokens or, with ``sgd``, over sentences."""
+        """Add the gradients of the objective: the mean over tokens or, with ``sgd``, over
+        sentences."""
         self.model.train()
         loss, tokens = self._loss(batch)
         torch.autograd.backward(loss / self.weight(batch))
@@ -90,7 +91,7 @@ class PairRun(Run):
         }
 
     def _loss(self, batch: Batch) -> tuple[Tensor, int]:
-        """The summed negative log-likelihood in nats, and the number of targets."""
+        """Return the summed negative log-likelihood in nats, and the number of targets."""
         assert batch.source is not None
         targets = batch.targets.to(self.device)
         memory, state = self.model.encode(batch.source.to(self.device))

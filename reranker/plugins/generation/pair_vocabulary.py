@@ -38,8 +38,8 @@ class PairVocabulary:
         target: Sequence[str],
         merges: str,
     ) -> None:
-        """Raises ValueError for symbols that are not distinct, or without ``<eos>`` and ``<unk>``
-        at the head of ``target``."""
+        """Raise ValueError for symbols that are not distinct, or without ``<eos>`` and ``<unk>`` at
+        the head of ``target``."""
         if task not in get_args(Task):
             raise ValueError(f"task must be {' or '.join(get_args(Task))}, got {task!r}")
         self.task, self.pieces = task, Pieces(merges)
@@ -60,8 +60,8 @@ class PairVocabulary:
     def build(
         cls, task: Task, pairs: Sequence[Pair], merges: int, minimum_count: int
     ) -> PairVocabulary:
-        """From training pairs. ``minimum_count`` is of a parser's source words; all pieces and all
-        tokens of trees that occur are symbols."""
+        """Build the vocabulary of training pairs. ``minimum_count`` is of a parser's source words;
+        all pieces and all tokens of trees that occur are symbols."""
         sources = Counter(word for pair in pairs for word in pair.source)
         targets = Counter(token for pair in pairs for token in pair.target)
         pieces = Pieces.learn(sources + targets if task == "text" else sources, merges)
@@ -76,24 +76,25 @@ class PairVocabulary:
 
     @property
     def source_size(self) -> int:
-        """The number of ids a source feature can have; 0 is the unknown one."""
+        """Return the number of ids of a source feature; 0 is the unknown one."""
         return 1 + len(self.source_words) + len(self.source_pieces)
 
     @property
     def digest(self) -> str:
-        """A hash that is equal for equal vocabularies and only for those, in every process."""
+        """Return a hash that is equal for equal vocabularies and only for those, in every
+        process."""
         parts = (self.source_words, self.source_pieces, self.target, (self.pieces.merges,))
         content = "\n\n".join([self.task, *("\n".join(part) for part in parts)])
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
     def encode_source(self, words: Sequence[str]) -> list[tuple[int, ...]]:
-        """The features of each position."""
+        """Return the features of each position."""
         if self.task == "text":
             return [(self._pieces.get(piece, 0),) for piece in self.pieces.split(words)]
         return [(self._words.get(word, 0), *self._known_pieces(word)) for word in words]
 
     def encode_target(self, tokens: Sequence[str]) -> list[int]:
-        """Ids, ``<eos>`` at the end."""
+        """Return ids, ``<eos>`` at the end."""
         symbols = self.pieces.split(tokens) if self.task == "text" else tokens
         # A word that is spelled like a symbol is none.
         known = [
@@ -102,7 +103,7 @@ class PairVocabulary:
         return [*(number or self.unknown for number in known), self.eos]
 
     def decode(self, ids: Sequence[int]) -> list[str]:
-        """The output's tokens: those of a tree, or words."""
+        """Return the output's tokens: the tokens of a tree, or words."""
         symbols = [self.target[number] for number in ids]
         return joined(symbols) if self.task == "text" else symbols
 
@@ -120,6 +121,6 @@ def _of_pieces(pieces: Pieces, words: Counter[str]) -> Counter[str]:
 
 
 def _frequent(counts: Counter[str], minimum: int = 1) -> list[str]:
-    """The symbols seen at least this often, most frequent first."""
+    """Return the symbols seen at least this often, most frequent first."""
     kept: Iterable[str] = (symbol for symbol, count in counts.items() if count >= minimum)
     return sorted(kept, key=lambda symbol: (-counts[symbol], symbol))

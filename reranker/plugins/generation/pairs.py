@@ -20,8 +20,8 @@ _LOGGER = logging.getLogger(__name__)
 
 
 def tree_pairs(trees: Iterable[Tree], tags: bool) -> Iterator[Pair]:
-    """The words and the linearised tree, in which ``_DT_`` or, without ``tags``, ``XX`` stands for
-    a word, while punctuation stays (Vinyals et al. 2015, Suzuki et al. 2018).
+    """Yield the words and the linearised tree, in which ``_DT_`` or, without ``tags``, ``XX``
+    stands for a word, while punctuation stays (Vinyals et al. 2015, Suzuki et al. 2018).
 
     >>> tree = Tree.from_string("(S (NP (DT The) (NN dog)) (VP (VBZ runs)) (. .))")
     >>> " ".join(next(tree_pairs([tree], True)).target)
@@ -42,7 +42,8 @@ def _stand_in(tag: str, tags: bool) -> str:
 
 
 def text_pairs(source: Path, target: Path | None = None) -> Iterator[Pair]:
-    """The pairs in two files, line by line, or in one file with a tab between source and target.
+    """Yield the pairs in two files, line by line, or in one file with a tab between source and
+    target.
 
     A line that cannot be used is skipped and logged with file, line and reason. Raises InputError
     for files that cannot be read to their ends, have different numbers of lines, or no pairs.
@@ -60,7 +61,7 @@ def text_pairs(source: Path, target: Path | None = None) -> Iterator[Pair]:
 
 
 def _sides(source: Path, target: Path | None) -> Iterator[list[str]]:
-    """The source and target of each line."""
+    """Yield the source and target of each line."""
     if target is None:
         for line in read_lines(source):
             yield line.rstrip("\r\n").split("\t")
@@ -73,7 +74,7 @@ def _sides(source: Path, target: Path | None) -> Iterator[list[str]]:
 
 
 def _fault(sides: list[str]) -> str | None:
-    """Why a line cannot be used."""
+    """Return why a line cannot be used."""
     if len(sides) != 2:
         return f"{len(sides) - 1} tabs, not one between source and target"
     for name, side in zip(("source", "target"), sides, strict=True):

@@ -45,7 +45,7 @@ class Hypothesis(NamedTuple, Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class BeamSettings:
-    """How to search."""
+    """The settings of a search."""
 
     size: int = 10
     length_power: float = 0.0
@@ -54,7 +54,7 @@ class BeamSettings:
     changed."""
 
     def score(self, log_probability: float, length: int) -> float:
-        """The score of a hypothesis of ``length`` tokens, ``<eos>`` included."""
+        """Return the score of a hypothesis of ``length`` tokens, ``<eos>`` included."""
         return log_probability / math.pow(length, self.length_power)
 
 
@@ -66,8 +66,8 @@ def beam_search(
     eos: int,
     beam: BeamSettings = BeamSettings(),
 ) -> list[list[Hypothesis[int]]]:
-    """For each sentence of ``source`` [S, B, F] at most ``beam.size`` hypotheses, best first, none
-    with more than ``longest`` tokens of its sentence (``<eos>`` not counted).
+    """Return for each sentence of ``source`` [S, B, F] at most ``beam.size`` hypotheses, best
+    first, none with more than ``longest`` tokens of its sentence (``<eos>`` not counted).
 
     The models share their vocabularies; their probabilities are averaged. Fewer hypotheses than
     ``beam.size`` come back only where fewer exist.
@@ -125,7 +125,7 @@ class _BeamSearch:
         self.sentences = [self.sentences[place] for place in kept]
 
     def _next_tokens(self) -> Tensor:
-        """log P of each token after each row, [B, beam, V], averaged over models."""
+        """Return log P of each token after each row, [B, beam, V], averaged over models."""
         device = self.scores.device
         read = self.tokens[-1:] if len(self.tokens) else None
         if read is None:
@@ -200,8 +200,8 @@ def generate(
     beam: BeamSettings = BeamSettings(),
     device: str = "cpu",
 ) -> Iterator[list[Hypothesis[str]]]:
-    """At most ``beam.size`` outputs for each sentence, best first; none for a sentence without
-    words.
+    """Yield at most ``beam.size`` outputs for each sentence, best first; none for a sentence
+    without words.
 
     The members share their vocabulary, whose unknown symbol is never generated. Sentences are read
     a few hundred at a time.
@@ -230,8 +230,8 @@ def generate(
 
 
 def fairseq_text(number: int, words: Sequence[str], outputs: Sequence[Hypothesis[str]]) -> str:
-    """A sentence's outputs as fairseq prints them, which `rerank --nbest` reads; without the last
-    line break."""
+    """Return a sentence's outputs as fairseq prints them, for `rerank --nbest` to read; without the
+    last line break."""
     lines = [f"S-{number}\t{' '.join(words)}"]
     for each in outputs:
         lines.append(f"H-{number}\t{each.score / math.log(2):.15g}\t{' '.join(each.tokens)}")

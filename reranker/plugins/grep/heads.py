@@ -46,7 +46,8 @@ _PUNCTUATION = {",", ".", ":", "``", "''", "-LRB-", "-RRB-"}
 
 
 def head(label: str, children: Sequence[str]) -> int:
-    """The place of the head among children with these labels, of which there is at least one."""
+    """Return the place of the head among children with these labels, of which there is at least
+    one."""
     children = [FUNCTION_TAG.sub("", each) for each in children]
     label = FUNCTION_TAG.sub("", label)
     place = _noun(children) if label in ("NP", "NX", "NML") else _other(label, children)

@@ -27,7 +27,7 @@ class Match:
 
 
 def matches(pattern: Pattern, parses: Parses) -> list[Match]:
-    """By place, the longer first. Raises what ``Pattern.matching`` does."""
+    """Return the matches by place, the longer first. Raises the errors of ``Pattern.matching``."""
     found: dict[tuple[int, int, str], Tree | str] = {}
     sums: dict[tuple[int, int, str], float] = {}
     for tree, probability in zip(
@@ -72,12 +72,13 @@ class Words:
         return cls(" ".join(words), places, None)
 
     def cut(self, match: Match) -> tuple[str, str, str]:
-        """The sentence before the match, its words, and the sentence behind it."""
+        """Return the sentence before the match, the match's words, and the sentence behind the
+        match."""
         start, end = self.span(match)
         return self.text[:start], self.text[start:end], self.text[end:]
 
     def span(self, match: Match) -> tuple[int, int]:
-        """Where the words of the match begin and end in ``text``."""
+        """Return where the words of the match begin and end in ``text``."""
         if match.start == match.end:  # nothing but traces
             is_last = match.start == len(self.places)
             place = len(self.text) if is_last else self.places[match.start][0]

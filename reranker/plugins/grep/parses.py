@@ -29,9 +29,9 @@ class Parses:
 def from_nbest(
     nbest: NBest, temperature: float, reject: Callable[[Rejected], None]
 ) -> Parses | None:
-    """The distinct trees of a list, each with exp(score / ``temperature``) as its weight; the first
-    tree alone if none has a score. None if no tree can be used. ``reject`` is called for trees that
-    cannot be read after all."""
+    """Return the distinct trees of a list, each with exp(score / ``temperature``) as its weight;
+    the first tree alone if none has a score. None if no tree can be used. Calls ``reject`` for
+    trees that cannot be read after all."""
     trees: list[tuple[float, Tree, Candidate]] = []
     seen: set[str] = set()
     has_scores = any(each.parser_score is not None for each in nbest.candidates)

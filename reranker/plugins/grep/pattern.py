@@ -55,10 +55,10 @@ class PatternError(InputError):
 
 
 class Pattern:
-    """What to look for in trees."""
+    """A pattern to look for in trees."""
 
     def __init__(self, text: str) -> None:
-        """Raises PatternError."""
+        """Read a pattern. Raises PatternError."""
         if len(text) > MAX_LENGTH:
             raise PatternError(text, MAX_LENGTH, f"more than {MAX_LENGTH:,} characters")
         reader = _Reader(text)
@@ -66,8 +66,8 @@ class Pattern:
         self._referred = {name: reader.named[name] for name in sorted(reader.references)}
 
     def matching(self, table: Table) -> int:
-        """The set of nodes that match. Raises TreeError (``too-long``) if names can stand for nodes
-        in more than ``MAX_WAYS``, InputError if a regular expression takes too long."""
+        """Return the set of nodes that match. Raises TreeError (``too-long``) if names can stand
+        for nodes in more than ``MAX_WAYS``, InputError if a regular expression takes too long."""
         if not self._referred:
             return self._nodes(table)
         choices = [list(members(nodes(table))) for nodes in self._referred.values()]
@@ -82,7 +82,7 @@ class Pattern:
 
 
 class _Reader:
-    """Reads a pattern from left to right; each method takes what it is called after."""
+    """A reader of a pattern from left to right; each method takes what its name says."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -102,12 +102,12 @@ class _Reader:
         return nodes
 
     def _pattern(self) -> Nodes:
-        """A node and its relations."""
+        """Read a node and its relations."""
         nodes = self._node()
         return _fulfilling(nodes, self._some()) if self._at_relation() else nodes
 
     def _node(self) -> Nodes:
-        """A node alone; in parentheses, with its relations."""
+        """Read a node alone; in parentheses, with its relations."""
         if self._take("("):
             nodes = self._nested(self._pattern, ")")
             # What else it refers to is not known when its own candidates are looked for.
@@ -136,7 +136,7 @@ class _Reader:
         return alternatives
 
     def _alternative(self) -> str | Accepts:
-        """A label, or a test of labels."""
+        """Read a label, or a test of labels."""
         if self._take("__") or self._take("*"):
             return lambda label: True
         if self._take("i@"):
@@ -165,7 +165,8 @@ class _Reader:
             self._fail(f"not a regular expression: {error}", start)
 
     def _with_name(self, nodes: Nodes, candidates: Nodes) -> Nodes:
-        """The nodes; if a name follows that is referred to, only the one that is tried out."""
+        """Return the nodes; if a name that is referred to follows, only the node that is tried
+        out."""
         follows = self._text.startswith("=", self._place)  # without a space before it
         if not follows or self._text.startswith("==", self._place):
             return nodes
@@ -261,7 +262,8 @@ class _Reader:
         return True
 
     def _ahead(self, place: int | None = None) -> int:
-        """Behind the white space at a place, by default where the last token ends."""
+        """Return the place behind the white space at a place, by default where the last token
+        ends."""
         match = _SPACE.match(self._text, self._place if place is None else place)
         assert match is not None
         return match.end()
@@ -333,7 +335,7 @@ def _unescaped(text: str) -> str:
 
 
 def _searching(expression: str, ignores_case: bool) -> Accepts:
-    """Whether a regular expression is found in a label. Raises ValueError."""
+    """Return a test whether a label contains a match of a regular expression. Raises ValueError."""
     from nltk import redos  # bounded in time and size; loading nltk takes a second
 
     try:

@@ -16,12 +16,13 @@ Step = Callable[[Table, int], int]
 
 
 def nth_child(number: int, goes_down: bool) -> Targets:
-    """The child of that number, from 1, from -1 for the last; or the node of which this one is."""
+    """Return the child of that number, from 1, from -1 for the last; or the node of which this one
+    is."""
     return _down(_nth(number)) if goes_down else _up(_nth(number))
 
 
 def through(nodes: Nodes, goes_down: bool) -> Targets:
-    """What is below, or above, with none but these nodes between."""
+    """Return all nodes below, or above, with none but these nodes between."""
 
     def down(table: Table, node: int) -> int:
         between = nodes(table)
@@ -109,7 +110,7 @@ def _before(table: Table, node: int) -> int:
 
 
 def _next(table: Table, node: int) -> int:
-    """The nodes that begin where this one ends."""
+    """Return the nodes that begin where this one ends."""
     following = table.end[node]
     if following == len(table.nodes):
         return 0
@@ -117,7 +118,7 @@ def _next(table: Table, node: int) -> int:
 
 
 def _previous(table: Table, node: int) -> int:
-    """The nodes that end where this one begins."""
+    """Return the nodes that end where this one begins."""
     while node > 0 and not _earlier_sisters(table, node):
         node = table.parent[node]
     if node <= 0:

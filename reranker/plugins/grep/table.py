@@ -61,17 +61,17 @@ class Table:
         self._children_sets: list[int] | None = None
 
     def children_of(self, node: int) -> int:
-        """The set of a node's children."""
+        """Return the set of a node's children."""
         if self._children_sets is None:
             self._children_sets = [sum(1 << each for each in row) for row in self.children]
         return self._children_sets[node]
 
     def below(self, node: int) -> int:
-        """The set of all nodes below a node."""
+        """Return the set of all nodes below a node."""
         return (1 << self.end[node]) - (2 << node)
 
     def above(self, node: int) -> int:
-        """The set of all nodes above a node."""
+        """Return the set of all nodes above a node."""
         if self._above is None:
             self._above = [0]
             for each in self.parent[1:]:
@@ -79,17 +79,18 @@ class Table:
         return self._above[node]
 
     def span(self, node: int) -> tuple[int, int]:
-        """The words below a node: the number of the first, and of the one behind the last."""
+        """Return the words below a node: the number of the first, and of the one behind the
+        last."""
         return self.words_before[node], self.words_before[self.end[node]]
 
     def label(self, node: int) -> str:
-        """The label, or the word."""
+        """Return the label, or the word."""
         each = self.nodes[node]
         return each if isinstance(each, str) else each.label
 
 
 def members(nodes: int) -> Iterator[int]:
-    """The numbers in a set, in ascending order."""
+    """Yield the numbers in a set, in ascending order."""
     while nodes:
         lowest = nodes & -nodes
         yield lowest.bit_length() - 1

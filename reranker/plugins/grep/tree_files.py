@@ -91,7 +91,8 @@ class TreeFiles:
     error, and counted in ``rejected``."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        """Raises InputError for files that are not there and flags that do not fit together."""
+        """Open the files. Raises InputError for missing files and flags that do not fit
+        together."""
         self._arguments = arguments
         self.files = treebank_files(arguments.files)
         if self.files.count("-") > 1:
@@ -167,7 +168,7 @@ class TreeFiles:
         self.rejected += record.rejected
 
     def _settings(self, flags: Sequence[str]) -> dict[str, Any]:
-        """What the output depends on."""
+        """Return the settings that the output depends on."""
         names = ("form", "words", "temperature", *flags)
         parser: dict[str, Any] = {}
         with contextlib.suppress(InputError):  # there is none, and only a text needs one

@@ -85,14 +85,14 @@ _TEXT = ("file", *Row._fields)
 
 
 class _Form:
-    """How rows are written, and the names of the columns before the first."""
+    """A way to write rows, and the names of the columns before the first."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._as_json, self._dialect = arguments.json, "excel" if arguments.csv else "excel-tab"
         self._has_heading = arguments.json
 
     def line(self, row: Sequence[Any], heading: Sequence[str]) -> str:
-        """With its line break."""
+        """Return a row with its line break."""
         digits = 6 if self._as_json else 3
         values = [round(value, digits) if isinstance(value, float) else value for value in row]
         if self._as_json:

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class Measurement:
-    """What was counted in a text."""
+    """The counts of a text."""
 
     def __init__(self, sentences: Iterable[Counted]) -> None:
         self.sentences = list(sentences)
@@ -36,16 +36,16 @@ class Measurement:
 
     @property
     def rows(self) -> list[Row]:
-        """The measures of the text."""
+        """Return the measures of the text."""
         return list(self.totals.rows())
 
     def compare(self, other: Measurement) -> list[Difference]:
-        """This text's measures beside those of another."""
+        """Return this text's measures beside those of another text."""
         return list(differences(self.totals, other.totals))
 
     def to_pandas(self, by: Literal["text", "sentence"] = "text") -> pandas.DataFrame:
-        """A table with the columns of ``Row``, of the text or, with two more, of each sentence.
-        Raises InputError without pandas."""
+        """Return a table with the columns of ``Row``, of the text or, with two more, of each
+        sentence. Raises InputError without pandas."""
         if by == "text":
             return data_frame(self.rows, Row._fields)
         rows = (
@@ -65,7 +65,7 @@ def measure(
     parser_model: str = "",
     temperature: float | None = None,
 ) -> Measurement:
-    """The measures of a text, or of trees, one for each sentence.
+    """Measure a text, or trees, one for each sentence.
 
     ``form``, ``words``, ``parser`` and ``parser_model`` are those of ``reranker.parse``. The trees
     of a sentence have probabilities in proportion to exp(score / ``temperature``), by default the

@@ -61,7 +61,7 @@ class Difference(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What is counted in each tree of a sentence."""
+    """The counts in each tree of a sentence."""
 
     file: str
     line: int
@@ -75,12 +75,12 @@ class Counted(NamedTuple):
 
     @classmethod
     def of(cls, parses: Parses) -> Counted:
-        """Raises TreeError as ``structures.counts``."""
+        """Count the structures of trees. Raises TreeError as ``structures.counts``."""
         rows = np.array([counts(tree) for tree in parses.trees])
         return cls(parses.file, parses.line, rows, np.array(parses.probabilities or (1.0,)))
 
     def plain(self) -> tuple[Any, ...]:
-        """What ``from_plain`` takes, without arrays."""
+        """Return the counts as ``from_plain`` takes them, without arrays."""
         return self.file, self.line, self.counts.tolist(), self.weights.tolist()
 
     @classmethod
@@ -88,7 +88,8 @@ class Counted(NamedTuple):
         return cls(file, line, np.array(counts), np.array(weights))
 
     def rows(self) -> Iterator[Row]:
-        """The measures of the sentence. A ratio is expected over the trees that define it."""
+        """Yield the measures of the sentence. The expected value of a ratio is over the trees that
+        define it."""
         frequencies = self.counts[:, : len(_FREQUENCIES)]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = self.counts[:, _OVER] / self.counts[:, _UNDER]
@@ -127,8 +128,8 @@ class Totals:
         self._products += np.outer(expected, expected)
 
     def rows(self) -> Iterator[Row]:
-        """The measures of the text: ratios of sums, and to the first order what they vary by, as
-        parses and sentences are independent of each other."""
+        """Yield the measures of the text: ratios of sums, and to the first order their standard
+        deviations, as parses and sentences are independent of each other."""
         for place, name in enumerate(_FREQUENCIES):
             spread = math.sqrt(max(0.0, self._over_parses[place, place]))
             yield Row(name, self._first[place].item(), self._expected[place].item(), spread)
@@ -149,7 +150,7 @@ class Totals:
 
 
 def differences(first: Totals, second: Totals) -> Iterator[Difference]:
-    """The measures of two texts beside each other, frequencies left out."""
+    """Yield the measures of two texts beside each other, frequencies left out."""
     for one, other in zip(first.rows(), second.rows(), strict=True):
         if one.measure not in RATIOS:
             continue

@@ -57,8 +57,8 @@ _SENTENCE_NODES = frozenset({"S", "SBAR", "SBARQ", "SINV", "SQ"})
 
 
 def counts(tree: Tree) -> Values:
-    """[len(COUNTED)]: how often each structure is in a sentence's tree; of the depths of words,
-    sums and maxima.
+    """Return [len(COUNTED)]: the frequency of each structure in a sentence's tree; of the depths of
+    words, sums and maxima.
 
     Raises TreeError: ``empty`` without words, ``not-a-tree`` if words have no tags.
     """
@@ -85,8 +85,8 @@ def _check_tags(tags: list[str]) -> None:
 
 
 def _depths(table: Table) -> tuple[int, list[float]]:
-    """How many words a tree has without its root, punctuation and what is then empty; and sums and
-    maxima of their depths.
+    """Return the number of words of a tree without its root, punctuation and nodes that are then
+    empty; and sums and maxima of their depths.
 
     Yngve (1960): the branches below each node are numbered from right to left, from 0; a word's
     depth is the sum on its way from the root. Frazier (1985), in the words of Roark, Mitchell and
@@ -129,6 +129,6 @@ def _depths(table: Table) -> tuple[int, list[float]]:
 
 @lru_cache
 def _is_word_tag(tag: str) -> bool:
-    """As L2SCA: words are leaves whose tag is of letters. Hyphens that are words of their own are
-    none."""
+    """Return whether a tag is a word's, as L2SCA does: words are leaves whose tag is of letters.
+    Hyphens that are words of their own are none."""
     return re.fullmatch(r"(?!HYPH|NFP)[A-Z]+\$?", tag) is not None

@@ -20,7 +20,7 @@ class BeneparParser(OneTreeParser):
     ``benepar.download`` has put into nltk's data folder, such as ``benepar_en3``."""
 
     def __init__(self, settings: ParserSettings) -> None:
-        """Raises InputError without benepar or a model that it can load."""
+        """Load a model. Raises InputError without benepar or a model that benepar can load."""
         if not settings.model:
             raise InputError("the parser benepar needs --parser-model, for instance benepar_en3")
         check_installed("benepar")

@@ -25,13 +25,13 @@ _WORKER = Path(__file__).with_name("bllip_worker.py")
 
 
 class BllipParser:
-    """Runs as many processes, each with the model, as there are threads asking at once."""
+    """A parser with as many processes, each with the model, as there are threads asking at once."""
 
     batch_sizes = (1,)
     root = "S1"
 
     def __init__(self, settings: ParserSettings) -> None:
-        """Raises InputError without bllipparser or a model."""
+        """Raise InputError without bllipparser or a model."""
         if importlib.util.find_spec("bllipparser") is None:
             raise InputError(
                 "the parser bllip needs the package bllipparser: pip install "
@@ -62,8 +62,8 @@ class BllipParser:
         return sha256 or str(path)
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        """For each sentence its list, or why there is none. Raises InputError if the parser cannot
-        load its model, Stopped after ``stop``."""
+        """Return for each sentence its list, or why there is none. Raises InputError if the parser
+        cannot load its model, Stopped after ``stop``."""
         return [self._parse(sentence) for sentence in sentences]
 
     def stop(self) -> None:
@@ -91,7 +91,7 @@ class BllipParser:
         return lists if isinstance(lists, str) else lists[0]
 
     def _worker(self, is_new: bool = False) -> Conversation:
-        """An idle worker, or a new one if there is none or if ``is_new``."""
+        """Return an idle worker, or a new one if there is none or if ``is_new``."""
         with self._lock:
             if self._is_stopped:
                 raise Stopped

@@ -35,17 +35,17 @@ _unpacking = threading.Lock()
 
 
 class _Packed(gzip.GzipFile):
-    """Refuses headers that tarfile would read whole, however long they are, and content without
-    end, before anything is inflated."""
+    """A packed file that refuses headers that tarfile would read whole, however long they are, and
+    content without end, before anything is inflated."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Raises ValueError for more than a header."""
+        """Read bytes. Raises ValueError for more than a header."""
         if size is None or not 0 <= size <= _LONGEST_HEADER:
             raise ValueError(f"a header of {size} bytes")
         return super().read(size)
 
     def seek(self, position: int, whence: int = 0) -> int:
-        """Raises ValueError for a position beyond the size of any model."""
+        """Move to a position. Raises ValueError for a position beyond the size of any model."""
         if position > 2 * _MOST_BYTES:
             raise ValueError("too large")
         return super().seek(position, whence)
@@ -58,14 +58,14 @@ class BllipModel(NamedTuple):
     sha256: str | None  # the hash of a packed model
 
     def folder(self) -> Path:
-        """The folder with the model's files, unpacked if necessary. Raises InputError unless it is
-        a model."""
+        """Return the folder with the model's files, unpacked if necessary. Raises InputError unless
+        it is a model."""
         return self.path if self.sha256 is None else _unpacked(self.path, self.sha256)
 
 
 def bllip_model(name: str = "") -> BllipModel:
-    """A folder, a packed file, or an installed model by its name; without a name, the first that is
-    installed. Raises InputError if there is none, or if its hash is wrong."""
+    """Return a folder, a packed file, or an installed model by its name; without a name, the first
+    that is installed. Raises InputError for a missing model and for a wrong hash."""
     if os.path.isdir(name):
         if not (Path(name) / BLLIP_FILE).is_file():
             raise InputError(f"{name}: not the folder of a BLLIP model: no {BLLIP_FILE}")
@@ -96,7 +96,7 @@ def bllip_model(name: str = "") -> BllipModel:
 
 
 def cache_folder() -> Path:
-    """Where packed models are unpacked."""
+    """Return the folder in which packed models are unpacked."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(cache) / "parse-reranker"
 
@@ -192,13 +192,13 @@ def _unpack(packed: Path, folder: Path) -> None:
 
 
 def _can_be_a_file(name: str) -> bool:
-    """Whether the name can be that of a model's file, on any system."""
+    """Return whether the name can be that of a model's file, on any system."""
     length = len(name.encode(errors="surrogateescape"))
     return 0 < length <= _LONGEST_NAME and name[0] != "." and "\0" not in name
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether every unpacked file is there, in full length."""
+    """Return whether every unpacked file is there, in full length."""
     try:
         sizes = json.loads((folder / _LISTING).read_text("utf-8"))
         return all((folder / name).stat().st_size == size for name, size in sizes.items())

@@ -21,7 +21,8 @@ class StanzaParser(OneTreeParser):
     root = "ROOT"
 
     def __init__(self, settings: ParserSettings) -> None:
-        """Raises InputError without Stanza or models that it can load; nothing is downloaded."""
+        """Load models. Raises InputError without Stanza or models that Stanza can load; nothing is
+        downloaded."""
         if not settings.model:
             raise InputError("the parser stanza needs --parser-model, a language such as en")
         check_installed("stanza")
@@ -48,6 +49,6 @@ class StanzaParser(OneTreeParser):
 
 
 def _tree(node: Any) -> Tree:
-    """Stanza's own tree as ours."""
+    """Return Stanza's own tree as ours."""
     children = (_tree(child) if child.children else escaped(child.label) for child in node.children)
     return Tree(node.label, tuple(children))

@@ -33,13 +33,13 @@ class RerankingParser(ParserI):  # type: ignore[misc]  # nltk has no types
         longest: int = LONGEST,
         jobs: int = 1,
     ) -> None:
-        """``parser``, an object or a name, proposes the trees, for ``jobs`` sentences at once; the
-        ``top`` best are returned. Raises InputError for an unknown parser."""
+        """Take a ``parser``, an object or a name, which proposes the trees, for ``jobs`` sentences
+        at once; the ``top`` best are returned. Raises InputError for an unknown parser."""
         self._reranker, self._parser = reranker, kept_parser(parser, reranker.parser)
         self._lm_weight, self._top, self._longest, self._jobs = lm_weight, top, longest, jobs
 
     def parse(self, sent: Sequence[str]) -> Iterator[ProbabilisticTree]:
-        """The trees of a sentence, best first; none if it cannot be parsed.
+        """Yield the trees of a sentence, best first; none for a sentence that cannot be parsed.
 
         ``logprob()`` of a tree is its score, to the base 2 as everywhere in nltk. Words are spelled
         as in treebanks: ``-LRB-``. Raises InputError for a parser that does not work, and for a
@@ -48,7 +48,8 @@ class RerankingParser(ParserI):  # type: ignore[misc]  # nltk has no types
         return next(self.parse_sents([sent]))
 
     def parse_sents(self, sents: Iterable[Sequence[str]]) -> Iterator[Iterator[ProbabilisticTree]]:
-        """``parse`` for each of the sentences; the next ones are parsed in the background."""
+        """Yield the result of ``parse`` for each of the sentences; the next ones are parsed in the
+        background."""
         rankings = rank_sentences(
             self._reranker,
             self._parser,

@@ -87,7 +87,7 @@ def create_component(
     threads: int | None,
     device: str,
 ) -> ParseReranker:
-    """The component that the config describes, with the names of `rerank parse`'s flags; the
+    """Create the component that the config describes, with the names of `rerank parse`'s flags; the
     language is by default that of ``nlp``, if there are models of it. Raises InputError."""
     is_named = language or parser or parser_model or models
     if not is_named and nlp.lang and is_installed(nlp.lang):
@@ -157,8 +157,8 @@ class ParseReranker:
         return next(self.pipe([doc]))
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """The documents, in order, while sentences of the next ones are parsed. The parser, not
-        ``batch_size``, decides how many are parsed at once."""
+        """Yield the documents, in order, while sentences of the next ones are parsed. The parser,
+        not ``batch_size``, decides how many are parsed at once."""
         unfinished: deque[_Unfinished] = deque()
         rankings = rank_sentences(
             self._reranker,
@@ -180,7 +180,8 @@ class ParseReranker:
 
 
 def _sentences(stream: Iterable[Doc], unfinished: deque[_Unfinished]) -> Iterator[list[str]]:
-    """The words of every sentence that has any; each document is first added to ``unfinished``."""
+    """Yield the words of every sentence that has words; each document is first added to
+    ``unfinished``."""
     for doc in stream:
         words = {
             (sentence.start, sentence.end): [token.text for token in sentence if not token.is_space]
@@ -245,7 +246,7 @@ class _Constituent(NamedTuple):
         return self.doc[self.tokens[node.start] : self.tokens[node.end - 1] + 1]
 
     def inner(self) -> Iterator[_Node]:
-        """This node and those inside it."""
+        """Yield this node and those inside it."""
         for node in self.nodes[self.place :]:
             if node.start >= self.node.end:
                 return
@@ -254,7 +255,7 @@ class _Constituent(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _nodes(text: str) -> tuple[_Node, ...]:
-    """The nodes of a tree, one for each span."""
+    """Return the nodes of a tree, one for each span."""
     tree = Tree.from_string(text)
     if tree.label in ROOT_LABELS and len(tree.children) == 1 and isinstance(tree.children[0], Tree):
         tree = tree.children[0]
@@ -280,7 +281,7 @@ def _nodes(text: str) -> tuple[_Node, ...]:
 
 
 def _parse_of(span: Span) -> _Parse:
-    """The parse of the sentence that contains the span."""
+    """Return the parse of the sentence that contains the span."""
     parses: list[_Parse] | None = span.doc._.get(_ATTRIBUTE)
     if parses is None:
         raise NonConstituentError("the document has not been parsed: add_pipe('parse_reranker')")
@@ -327,7 +328,7 @@ def _parent(span: Span) -> Span | None:
 
 
 def _of_token(getter: Callable[[Span], T]) -> Callable[[Token], T]:
-    """A token's getter: the one of the span of this token alone."""
+    """Return a token's getter: the getter of the span of this token alone."""
     return lambda token: getter(token.doc[token.i : token.i + 1])
 
 

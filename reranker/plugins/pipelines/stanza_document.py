@@ -25,7 +25,7 @@ class StanzaWord:
         return short_repr(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The word as plain data."""
+        """Return the word as plain data."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         return {name: value for name, value in fields.items() if value is not None}
 
@@ -42,12 +42,12 @@ class StanzaSentence:
 
     @property
     def tokens(self) -> tuple[StanzaWord, ...]:
-        """``words``, since no token stands for two words."""
+        """Return ``words``, since no token stands for two words."""
         return self.words
 
     @property
     def comments(self) -> list[str]:
-        """As in CoNLL-U, from which Stanza takes id, text and tree."""
+        """Return comments as in CoNLL-U, from which Stanza takes id, text and tree."""
         comments = [f"# sent_id = {self.sent_id}", f"# text = {' '.join(self.text.split())}"]
         if self.constituency is not None:
             comments.append(f"# constituency = {self.constituency.to_string()}")
@@ -68,16 +68,16 @@ class Document:
 
     @classmethod
     def from_rankings(cls, rankings: Iterable[Ranking], text: str) -> Document:
-        """The best trees of a text's sentences, from ``Reranker.parse``."""
+        """Build a document of the best trees of a text's sentences, from ``Reranker.parse``."""
         return cls(text, tuple(map(_sentence, rankings)))
 
     @property
     def comments(self) -> list[list[str]]:
-        """The comments of each sentence."""
+        """Return the comments of each sentence."""
         return [sentence.comments for sentence in self.sentences]
 
     def to_dict(self) -> list[list[dict[str, Any]]]:
-        """Stanza's JSON: for each sentence its words."""
+        """Return Stanza's JSON: for each sentence its words."""
         return [[word.to_dict() for word in sentence.words] for sentence in self.sentences]
 
 

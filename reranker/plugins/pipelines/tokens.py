@@ -28,7 +28,8 @@ def rank_sentences(
     longest: int = LONGEST,
     jobs: int = 1,
 ) -> Iterator[Ranking]:
-    """A ranking for each sentence, in order, while the next ones are parsed, ``jobs`` at once.
+    """Yield a ranking for each sentence, in order, while the next ones are parsed, ``jobs`` at
+    once.
 
     Trees have the words as treebanks write them (``-LRB-``). A sentence without words, of more than
     ``longest``, or that cannot be parsed, has a ranking without candidates, whose ``rejected`` says

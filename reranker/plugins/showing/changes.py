@@ -40,7 +40,7 @@ _Key = tuple[int, int, str] | None  # None: a bracket that does not count
 
 
 def _plain_keys(tree: Tree) -> list[_Key]:
-    """The span and label of each bracket, without roots and function tags."""
+    """Return the span and label of each bracket, without roots and function tags."""
     return [
         (start, end, FUNCTION_TAG.sub("", node.label))
         if node is not tree or node.label not in ROOT_LABELS
@@ -50,7 +50,7 @@ def _plain_keys(tree: Tree) -> list[_Key]:
 
 
 def _evalb_keys(tree: Tree, parameters: Parameters) -> list[_Key]:
-    """The brackets as EVALB counts them, without the words and labels it deletes."""
+    """Return the brackets that EVALB counts, without the words and labels that EVALB deletes."""
     nodes = brackets(tree)
     as_read = read_line(tree.to_string(), parameters).brackets
     if len(as_read) != len(nodes):  # brackets within words, which EVALB takes for constituents
@@ -65,8 +65,8 @@ def _evalb_keys(tree: Tree, parameters: Parameters) -> list[_Key]:
 
 
 def _matched(keys: list[_Key], others: list[_Key] | None) -> list[bool | None]:
-    """For each key, whether ``others`` contain it as often; None for keys that do not count, and
-    for all if there are no ``others``."""
+    """Return for each key whether ``others`` contain it as often; None for keys that do not count,
+    and for all if there are no ``others``."""
     left = Counter(others)
     matched: list[bool | None] = []
     for key in keys:
@@ -98,8 +98,8 @@ class Change:
     """The number of candidates that could not be read."""
 
     def judged(self, gold: GoldTree) -> Change:
-        """The change with scores against the gold tree, and with its tags if trees should get
-        them."""
+        """Return the change with scores against the gold tree, and with the gold tree's tags if
+        trees should get them."""
         best_score = gold.score(self.best or _NO_TREE)
         return replace(
             self,
@@ -112,15 +112,16 @@ class Change:
 
     @property
     def verdict(self) -> str:
-        """``better``, ``worse`` or ``equal``; empty without a gold tree or without two trees."""
+        """Return ``better``, ``worse`` or ``equal``; empty without a gold tree or without two
+        trees."""
         if self.first is None or self.first_score is None or self.best_score is None:
             return ""
         difference = self.best_score.f1 - self.first_score.f1
         return "better" if difference > 0 else "worse" if difference < 0 else "equal"
 
     def text(self) -> list[str]:
-        """Lines with id, verdict and F1, the words, and the changed brackets: ``-`` before those of
-        the parser's first tree, ``+`` before those of the best."""
+        """Return lines with id, verdict and F1, the words, and the changed brackets: ``-`` before
+        those of the parser's first tree, ``+`` before those of the best."""
         if self.best is None:
             return [f"{printable(self.id)}: no usable candidate"]
         lines = [f"{printable(self.id)}: {self._heading()}"]
@@ -134,7 +135,7 @@ class Change:
         return lines
 
     def titled(self) -> list[tuple[str, MarkedTree]]:
-        """Titles and trees, the parser's first before the best."""
+        """Return titles and trees, the parser's first before the best."""
         titles = ["parser's first", self.title] if self.first else [self.title]
         return list(zip(titles, self._marked(), strict=True)) if self.best else []
 

@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _changes(arguments: argparse.Namespace) -> Iterator[Change]:
-    """The sentences of the file."""
+    """Yield the sentences of the file."""
     from reranker.plugins.showing.changes import Change
 
     source = _source(arguments.file)
@@ -116,8 +116,8 @@ def _changes(arguments: argparse.Namespace) -> Iterator[Change]:
 
 
 def _source(name: str) -> Callable[[], str | TextFile]:
-    """A function that opens the file, as often as needed; standard input and pipes are read into
-    memory."""
+    """Return a function that opens the file, as often as needed; standard input and pipes are read
+    into memory."""
     if os.path.isfile(name):
         return lambda: name
     content = "".join(read_lines(open_text(name, streams=True))).encode("utf-8", "surrogateescape")
@@ -133,7 +133,7 @@ def _ranked_changes(name: str, source: Callable[[], str | TextFile]) -> Iterator
 
 
 def _ranked_change(sentence: dict[str, Any], nbest: NBest) -> Change:
-    """The best tree and the first one not rejected, which ``--top`` may have left out of the
+    """Return the best tree and the first one not rejected, which ``--top`` may have left out of the
     file."""
     from reranker.plugins.showing.changes import Change
 
@@ -155,7 +155,7 @@ def _ranked_change(sentence: dict[str, Any], nbest: NBest) -> Change:
 
 
 def _judged(changes: Iterable[Change], gold: GoldTrees) -> Iterator[Change]:
-    """The changes, scored. Raises InputError for more or fewer gold trees than sentences."""
+    """Yield the changes, scored. Raises InputError for more or fewer gold trees than sentences."""
     trees = zip(gold.places, gold, strict=True)
     for change in changes:
         place, tree = next(trees, (None, None))
@@ -171,7 +171,8 @@ def _judged(changes: Iterable[Change], gold: GoldTrees) -> Iterator[Change]:
 
 
 def _wanted(changes: Iterable[Change], arguments: argparse.Namespace) -> Iterator[Change]:
-    """The sentences that the flags ask for. Raises InputError for one that does not exist."""
+    """Yield the sentences that the flags ask for. Raises InputError for a sentence that does not
+    exist."""
     missing = list(dict.fromkeys(arguments.sentence))
     by_number: dict[str, Change] = {}
     unchanged = 0
@@ -194,7 +195,7 @@ def _wanted(changes: Iterable[Change], arguments: argparse.Namespace) -> Iterato
 
 
 def _check_ending(path: Path) -> None:
-    """Raises InputError for the name of a picture in another format, such as ``one.png``."""
+    """Raise InputError for the name of a picture in another format, such as ``one.png``."""
     if path.suffix not in ("", ".svg") and not path.is_dir():
         raise InputError(
             f"{path}: drawings are SVG, for browsers and Inkscape, which make PNG and PDF of them: "
@@ -242,7 +243,7 @@ def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) ->
 
 
 class _Summary:
-    """Counts sentences, and collects the brackets that corpus F1 and its p-value need."""
+    """A count of sentences, with the brackets that corpus F1 and its p-value need."""
 
     def __init__(self) -> None:
         self.problems = 0
@@ -251,7 +252,7 @@ class _Summary:
         self._best: list[tuple[int, int, int]] = []
 
     def counted(self, changes: Iterable[Change]) -> Iterator[Change]:
-        """The sentences, unchanged, counted on the way."""
+        """Yield the sentences, unchanged, and count them."""
         for change in changes:
             self._counts["all"] += 1
             self._counts["changed"] += change.first is not None
@@ -264,7 +265,7 @@ class _Summary:
             yield change
 
     def format(self) -> str:
-        """How many sentences changed, which way, and F1 before and after."""
+        """Return how many sentences changed, which way, and F1 before and after."""
         counts = self._counts
         text = counted(counts["all"], "sentence")
         if counts["changed"]:

@@ -22,8 +22,8 @@ _MARKED = re.compile(r"(\*?)([^\s*/✓✗]+)([✓✗]?)")
 
 
 def draw(trees: Sequence[tuple[str, MarkedTree]], width: int) -> list[str]:
-    """The lines of titled trees: side by side if they fit into ``width`` columns, else one below
-    another, and as outlines if a drawing alone is too wide."""
+    """Return the lines of titled trees: side by side if they fit into ``width`` columns, else one
+    below another, and as outlines if a drawing alone is too wide."""
     drawings = [_drawing(tree, width) for _, tree in trees]
     if None in drawings:
         drawings = [outline(tree) for _, tree in trees]
@@ -42,7 +42,8 @@ def draw(trees: Sequence[tuple[str, MarkedTree]], width: int) -> list[str]:
 
 
 def outline(marked: MarkedTree) -> list[str]:
-    """A line for each constituent, indented; a constituent that holds only words takes one line.
+    """Return a line for each constituent, indented; a constituent that holds only words takes one
+    line.
 
     >>> from reranker.trees.tree import Tree
     >>> for line in outline(MarkedTree(Tree.from_string("(S (NP (PRP It)) (VP (VBZ runs)))"))):
@@ -71,7 +72,8 @@ def outline(marked: MarkedTree) -> list[str]:
 
 
 def paint(line: str) -> str:
-    """The line with ANSI colours: right brackets green, wrong ones red, changed ones bold."""
+    """Return the line with ANSI colours: right brackets green, wrong ones red, changed ones
+    bold."""
 
     def colour(match: re.Match[str]) -> str:
         codes = (_CHANGED if match[1] else "") + {"✓": _RIGHT, "✗": _WRONG, "": ""}[match[3]]
@@ -81,7 +83,7 @@ def paint(line: str) -> str:
 
 
 def _drawing(marked: MarkedTree, width: int) -> list[str] | None:
-    """nltk's drawing; None if it is wider than ``width`` or too deep, if nltk, which counts
+    """Return nltk's drawing; None if it is wider than ``width`` or too deep, if nltk, which counts
     characters, would get the words' widths wrong, or for text from right to left."""
     if marked.is_right_to_left:
         return None

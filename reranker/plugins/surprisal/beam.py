@@ -29,7 +29,8 @@ _BATCH = 64  # hypotheses read together; with more, fewer would be chosen knowin
 
 @dataclass(frozen=True, slots=True)
 class Width:
-    """How much of a sentence's trees is kept; no setting makes a probability too large."""
+    """The number of a sentence's trees that the beam keeps; no setting makes a probability too
+    large."""
 
     words: int = 100
     """K: hypotheses that are kept at each word."""
@@ -64,7 +65,8 @@ class Step(NamedTuple):
 
     @property
     def total(self) -> float:
-        """log of the beam's summed probability: at most log P of the words up to here."""
+        """Return the log of the beam's summed probability: at most log P of the words up to
+        here."""
         return float(np.logaddexp.reduce(self.scores))
 
 
@@ -127,13 +129,13 @@ class Beam:
         return self._kept(parents, after, before, offset, is_end)
 
     def _may_go_on(self, rows: Numbers, is_end: bool) -> NDArray[np.bool_]:
-        """Which of ``rows`` the next word can follow, or the end of the sentence."""
+        """Return those of ``rows`` that the next word, or the end of the sentence, can follow."""
         return self.history.depth[rows] == 0 if is_end else np.ones(len(rows), bool)
 
     def _continuations(
         self, rows: Numbers, brackets: Values, is_end: bool
     ) -> tuple[Numbers, Numbers, Values]:
-        """All well-formed brackets after each of ``rows``: row, action and score of each."""
+        """Return all well-formed brackets after each of ``rows``: row, action and score of each."""
         history, width = self.history, self._width
         labels = brackets.shape[1] // 2
         joint = history.score[rows][:, None] + brackets
@@ -162,7 +164,7 @@ class Beam:
 
 
 class _Pending:
-    """Continuations that were not read yet."""
+    """The continuations that were not read yet."""
 
     def __init__(self) -> None:
         self._parents = self._actions = np.zeros(0, np.int64)
@@ -193,14 +195,14 @@ class _Pending:
 
 
 def _best(scores: Values, count: int) -> Numbers:
-    """The places of the ``count`` highest scores, in no order."""
+    """Return the places of the ``count`` highest scores, in no order."""
     if len(scores) <= count:
         return np.arange(len(scores))
     return np.argpartition(-scores, count - 1)[:count] if count else np.zeros(0, np.int64)
 
 
 def _nth_best(scores: Values, count: int) -> float:
-    """The ``count``th highest; -inf if there are fewer."""
+    """Return the ``count``th highest; -inf if there are fewer."""
     if len(scores) < count:
         return -np.inf
     return float(np.partition(scores, len(scores) - count)[len(scores) - count])

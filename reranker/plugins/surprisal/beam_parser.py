@@ -37,7 +37,7 @@ class BeamParser:
     batch_sizes = (1, 4)
 
     def __init__(self, settings: ParserSettings) -> None:
-        """Raises InputError without a forward language model, and for too many candidates."""
+        """Raise InputError without a forward language model, and for too many candidates."""
         self._candidates = settings.candidates or CANDIDATES
         if self._candidates > MOST_WORDS:
             raise InputError(
@@ -54,12 +54,12 @@ class BeamParser:
         return hashes(settings.model) if settings.model else ""
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        """For each sentence its list or, if it is too long, why there is none. Raises Stopped after
-        ``stop``."""
+        """Return for each sentence its list or, if it is too long, why there is none. Raises
+        Stopped after ``stop``."""
         return [self._parse(each) for each in self._cancellation.checked(sentences)]
 
     def unknown_words(self, words: Sequence[str]) -> int:
-        """How many of the words are outside the vocabulary."""
+        """Return the number of words outside the vocabulary."""
         return sum(map(self._models.vocabulary.is_unknown, words))
 
     def stop(self) -> None:

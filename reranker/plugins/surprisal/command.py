@@ -146,7 +146,7 @@ def _reader(arguments: argparse.Namespace) -> SurprisalReader:
 def _settings(
     arguments: argparse.Namespace, paths: list[str], reader: SurprisalReader
 ) -> dict[str, Any]:
-    """What the rows depend on."""
+    """Return the settings that the rows depend on."""
     names = ("form", "words", "longest", "beam", "unit", "rows", "output", "format")
     return {
         "text": [digest(path) for path in paths],
@@ -191,11 +191,11 @@ def _read(
 
 
 class _Sentences:
-    """Iterates over the sentences of a text, or over lists, says what is replaced in them, and
-    counts."""
+    """An iterator over the sentences of a text, or over lists, that reports the characters it
+    replaces, and counts."""
 
     def __init__(self, arguments: argparse.Namespace, paths: list[str]) -> None:
-        """Raises InputError for a wrong file, and for a text without words."""
+        """Open the file. Raises InputError for a wrong file, and for a text without words."""
         self._text: Text | None = None
         self._lists: NBestFiles | None = None
         self._iterator: Iterator[TextSentence | NBest]
@@ -233,7 +233,7 @@ class _Sentences:
         return given
 
     def finish(self, is_fine: bool) -> None:
-        """A sentence is written."""
+        """Count a sentence as written."""
         self.faults += not is_fine
         self._progress.finish_list()
 

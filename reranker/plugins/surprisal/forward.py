@@ -37,7 +37,7 @@ class ForwardModels:
     """
 
     def __init__(self, members: Sequence[LoadedMember]) -> None:
-        """Raises RerankError, naming the model, for a span model, a backward one, and one whose
+        """Raise RerankError, naming the model, for a span model, a backward one, and one whose
         vocabulary is not that of the first."""
         if not members:
             raise RerankError("surprisal needs at least one language model")
@@ -75,7 +75,7 @@ class ForwardModels:
         assert {number[UNKNOWN_OPENING], number[UNKNOWN_CLOSING]} <= rest
 
     def memory(self) -> Memory:
-        """An empty memory, and the state before the first token in its only row."""
+        """Return an empty memory, with the state before the first token in its only row."""
         memory = Memory(len(self.members))
         memory.add([member.model.initial_state(1) for member in self.members])
         return memory
@@ -108,7 +108,7 @@ class ForwardModels:
 
 
 def _log_probabilities(model: LanguageModel, features: Features, columns: Tensor) -> Tensor:
-    """log P of some symbols, [R, C]: ``mixture.log_probabilities`` without the others.
+    """Return log P of some symbols, [R, C]: ``mixture.log_probabilities`` without the others.
 
     Powers of two cost a third of exp, and trained logits need no maximum to be subtracted.
     """
@@ -126,7 +126,7 @@ def _log_probabilities(model: LanguageModel, features: Features, columns: Tensor
 
 
 class Reading:
-    """What some hypotheses predict, in nats."""
+    """The predictions of some hypotheses, in nats."""
 
     def __init__(self, table: Values, brackets: int) -> None:
         self.brackets = table[:, :brackets]
@@ -146,7 +146,7 @@ class Memory:
         self.count = 0
 
     def rows(self, model: int, rows: Tensor) -> State:
-        """Copies of some states of a model."""
+        """Return copies of some states of a model."""
         state = self._states[model]
         assert state is not None
         return tuple(tuple(part.index_select(0, rows) for part in layer) for layer in state)
@@ -160,7 +160,7 @@ class Memory:
 
     @torch.inference_mode()
     def add(self, states: Sequence[State]) -> None:
-        """Remember more states of each model, behind those that are there."""
+        """Add more states of each model, behind the states that are there."""
         count = len(states[0][0][0])
         for model, new in enumerate(states):
             old = self._states[model] or tuple(tuple(p[:0] for p in layer) for layer in new)
@@ -172,7 +172,8 @@ class Memory:
         self.count += count
 
     def _appended(self, old: Tensor, new: Tensor) -> Tensor:
-        """``old`` with ``new`` behind its first ``count`` rows; twice as large if it is full."""
+        """Return ``old`` with ``new`` behind its first ``count`` rows; twice as large if it is
+        full."""
         end = self.count + len(new)
         if end > len(old):
             larger = old.new_empty(max(end, 2 * len(old)), *old.shape[1:])
@@ -183,7 +184,7 @@ class Memory:
 
 
 def why_not_forward(member: LoadedMember) -> str | None:
-    """Why surprisal cannot be computed with a model; None if it can."""
+    """Return why surprisal cannot be computed with a model; None if it can."""
     if not isinstance(member, Checkpoint):
         return "a span model, which sees the whole sentence at once"
     if member.vocabulary.backward:
@@ -192,7 +193,7 @@ def why_not_forward(member: LoadedMember) -> str | None:
 
 
 def load_forward(names: ModelNames | None = None) -> ForwardModels:
-    """The named models; for None, the first forward language model of the default ensemble.
+    """Load the named models; for None, the first forward language model of the default ensemble.
 
     Raises InputError for what is no file or no forward language model.
     """

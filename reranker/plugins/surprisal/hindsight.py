@@ -25,9 +25,9 @@ def read_list(
     nbest: NBest,
     cancellation: Cancellation | None = None,
 ) -> SentenceMeasures | str:
-    """The measures of the words of a list, or why there are none. Trees that differ in tags alone
-    are one; those with a label that the model does not know are left out, and so are all after the
-    2,000th."""
+    """Return the measures of the words of a list, or why there are none. Trees that differ in tags
+    alone are one; trees with a label that the model does not know are left out, and so are all
+    after the 2,000th."""
     known = {sign + label for label in models.labels for sign in "()"}
     trees = [
         tokens
@@ -83,8 +83,8 @@ class _ListBeam(Beam):
         return rows[places], actions, scores
 
     def _after(self, row: int) -> dict[int | None, _Places]:
-        """The trees that begin with a hypothesis by what comes next: an action, ``WORD`` or None,
-        the end."""
+        """Return the trees that begin with a hypothesis, by their next element: an action, ``WORD``
+        or None, the end."""
         history = self.history
         if row not in self._places:
             key = int(history.parent[row]), int(history.action[row])

@@ -51,14 +51,14 @@ class History:
         return rows
 
     def closing(self, rows: Numbers) -> Numbers:
-        """The action that closes the innermost constituent of each row; ``NOTHING`` where none is
-        open, or where it has no word yet."""
+        """Return the action that closes the innermost constituent of each row; ``NOTHING`` where
+        none is open, or where it has no word yet."""
         top, labels = self.top[rows], len(self._labels)
         is_empty = (self.action[rows] >= 0) & (self.action[rows] < labels)
         return np.where((top == NOTHING) | is_empty, NOTHING, self.action[top] + labels)
 
     def tokens(self, row: int, words: Sequence[str]) -> list[str]:
-        """The linearised prefix with the sentence's own words."""
+        """Return the linearised prefix with the sentence's own words."""
         actions = []
         while row:
             actions.append(int(self.action[row]))

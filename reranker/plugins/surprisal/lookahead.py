@@ -19,13 +19,13 @@ _PRIOR = 4.0  # words after any opening, or closing, that count for each of them
 
 
 def lookahead(models: ForwardModels) -> NDArray[np.float32]:
-    """What ``_estimated`` says, kept for the next call."""
+    """Return the result of ``_estimated``, kept for the next call."""
     return models.kept.get("lookahead", lambda: _estimated(models))
 
 
 def _estimated(models: ForwardModels) -> NDArray[np.float32]:
-    """log P(w is the next word or ``<eos>`` | last bracket) of each action and token, in nats,
-    [2 L, V], estimated from trees that the model makes up."""
+    """Estimate log P(w is the next word or ``<eos>`` | last bracket) of each action and token, in
+    nats, [2 L, V], from trees that the model makes up."""
     labels, size = len(models.labels), len(models.vocabulary)
     action = np.full(size, -1)
     action[models.brackets] = np.arange(2 * labels)

@@ -14,8 +14,8 @@ _ROW_INCHES = 2.0
 
 
 def draw(figure: Figure, sentences: Sequence[SentenceSurprisal]) -> None:
-    """A row for each sentence, a bar for each word: its syntactic part, and the lexical one on top
-    of it."""
+    """Draw a row for each sentence, a bar for each word: its syntactic part, and the lexical one on
+    top of it."""
     figure.set_figheight(max(1, len(sentences)) * _ROW_INCHES)
     for place, sentence in enumerate(sentences, 1):
         axes = figure.add_subplot(len(sentences), 1, place)

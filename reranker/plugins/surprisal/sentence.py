@@ -17,7 +17,7 @@ from reranker.trees.tree import short_repr
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WordMeasures:
-    """What a word costs, in nats, and what it does to the trees; counts are means over the beam."""
+    """The cost of a word, in nats, and its effect on the trees; counts are means over the beam."""
 
     surprisal: float
     """-log P(word | words before): the fall of the beam's summed log-probability, and ``spelling``.
@@ -52,7 +52,7 @@ class WordMeasures:
         return short_repr(self)
 
     def joined(self, later: WordMeasures) -> WordMeasures:
-        """The measures of two tokens that are one word as it is written."""
+        """Return the measures of two tokens that are one word as it is written."""
         sums = (
             *("surprisal", "syntactic", "lexical", "spelling", "opened", "closed"),
             *("tokens", "unknown"),
@@ -80,7 +80,7 @@ class SentenceMeasures:
 
     @property
     def surprisal(self) -> float:
-        """-log P(words): the sum of all."""
+        """Return -log P(words): the sum of all."""
         return sum(word.surprisal for word in self.words) + self.end
 
 
@@ -104,7 +104,8 @@ def measured(
     history: History,
     steps: Sequence[Step],
 ) -> SentenceMeasures:
-    """What the beams after each word, and the last one with whole trees, say of the words."""
+    """Compute the measures of the words from the beams after each word, and from the last beam,
+    with whole trees."""
     measures = []
     total, entropy_before = 0.0, 0.0
     for word, step, after in zip(words, steps, steps[1:], strict=False):
@@ -136,7 +137,7 @@ def measured(
 
 
 def bracketed(tokens: Sequence[str]) -> str:
-    """A linearised tree, or the beginning of one, as it is written in brackets.
+    """Return a linearised tree, or the beginning of one, written in brackets.
 
     >>> bracketed(["(S", "(NP", "it", ")NP", "(VP", "rains"])
     '(S (NP it) (VP rains'
@@ -145,7 +146,7 @@ def bracketed(tokens: Sequence[str]) -> str:
 
 
 def _distribution(scores: Values) -> tuple[Values, float]:
-    """The hypotheses' shares of the beam, and their entropy in nats."""
+    """Return the hypotheses' shares of the beam, and their entropy in nats."""
     logs = scores - np.logaddexp.reduce(scores)
     shares = np.exp(logs)
     return shares, max(0.0, -float(shares @ logs))

@@ -30,7 +30,7 @@ class _ForwardModels:
         self._models: ForwardModels | None = None
 
     def models(self, asked: ToRead) -> ForwardModels:
-        """Raises RerankError if there is no file of what the service has loaded any more."""
+        """Return the models. Raises RerankError if a file that the service has loaded is gone."""
         from reranker.checkpoints.members import load_member
         from reranker.plugins.surprisal.forward import ForwardModels
 
@@ -57,7 +57,8 @@ def lanes(count: int) -> list[Lane]:
 
 
 def _read(loaded: _ForwardModels, request: Request) -> ReadAnswer:
-    """Raises RerankError if the model cannot be loaded again, and Stopped if cancelled."""
+    """Read the request's sentences. Raises RerankError if the model cannot be loaded again, and
+    Stopped if cancelled."""
     from reranker.plugins.surprisal.beam import Width
     from reranker.plugins.surprisal.surprisal import SurprisalReader
     from reranker.plugins.surprisal.table import about, data

@@ -41,7 +41,7 @@ class Spelling:
         self._numbered = Counter(vocabulary.classes.values())
 
     def log_probability(self, word: str) -> float:
-        """log P(word | its class), in nats; 0 for a word of the vocabulary."""
+        """Return log P(word | its class), in nats; 0 for a word of the vocabulary."""
         if not self._vocabulary.is_unknown(word):
             return 0.0
         number = class_number(self._vocabulary.symbol(word))
@@ -57,7 +57,7 @@ class Spelling:
         return name if name in self._symbols else UNKNOWN_WORD
 
     def _letter(self, context: str, letter: str) -> float:
-        """P(letter | the letters before it)."""
+        """Return P(letter | the letters before it)."""
         shorter = self._letter(context[1:], letter) if context else 1 / _CHARACTERS
         seen = self._counts.get(context)
         if seen is None:
@@ -67,7 +67,7 @@ class Spelling:
 
 
 def _grams(word: str) -> list[tuple[str, str]]:
-    """Every letter of a word and its end, each with the letters before it."""
+    """Return every letter of a word and its end, each with the letters before it."""
     text = _END + word + _END
     return [
         (text[max(0, place - _ORDER + 1) : place], text[place]) for place in range(1, len(text))

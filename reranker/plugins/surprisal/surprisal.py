@@ -57,7 +57,7 @@ _loaded = Once()
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SentenceSurprisal:
-    """What is known of the words of a sentence."""
+    """The measures of the words of a sentence."""
 
     number: int
     """From 1."""
@@ -77,22 +77,22 @@ class SentenceSurprisal:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """``COLUMNS``, the surprisal of a list called ``HINDSIGHT``."""
+        """Return ``COLUMNS``, the surprisal of a list called ``HINDSIGHT``."""
         return COLUMNS if self.nbest is None else named_hindsight(COLUMNS)
 
     @property
     def tree(self) -> str:
-        """The beam's most probable tree; "" if there is none."""
+        """Return the beam's most probable tree; "" if there is none."""
         return bracketed(self.measures.trees[0][0]) if self.measures else ""
 
     @property
     def scale(self) -> float:
-        """Units of a nat."""
+        """Return the units of a nat."""
         return 1 / math.log(2) if self.unit == "bits" else 1.0
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each word, by ``columns``. Of a sentence that was not read all measures are
-        None, so that no word is lost."""
+        """Return a row for each word, by ``columns``. Of a sentence that was not read all measures
+        are None, so that no word is lost."""
         text, offsets = self.source.origin.text, self.source.origin.offsets
         first = offsets[0][0] if offsets else 0
         measures: list[WordMeasures | None] = [None] * len(offsets)
@@ -112,7 +112,7 @@ class SentenceSurprisal:
     def _written(
         self, measures: list[WordMeasures | None]
     ) -> Iterator[tuple[int, int, WordMeasures | None]]:
-        """The words with their places; tokens without white space between them are one."""
+        """Yield the words with their places; tokens without white space between them are one."""
         held: tuple[int, int, WordMeasures | None] | None = None
         for (start, end), measure in zip(self.source.origin.offsets, measures, strict=True):
             if held and self.rows_are == "word" and held[1] == start:
@@ -136,7 +136,7 @@ class SurprisalReader:
         unit: Unit = "bits",
         rows_are: Rows = "word",
     ) -> None:
-        """Raises InputError for another unit and other rows."""
+        """Raise InputError for another unit and other rows."""
         for name, value, kind in (("unit", unit, Unit), ("rows", rows_are, Rows)):
             if value not in get_args(kind):
                 choices = " or ".join(get_args(kind))
@@ -148,8 +148,8 @@ class SurprisalReader:
     def read(
         self, sentences: Iterable[TextSentence | NBest], threads: int = 1, first: int = 1
     ) -> Iterator[SentenceSurprisal]:
-        """Each sentence of a text, or each list, in order and numbered from ``first``, while the
-        next ones are read by ``threads``. A sentence's numbers depend on nothing else."""
+        """Yield each sentence of a text, or each list, in order and numbered from ``first``, while
+        the next ones are read by ``threads``. A sentence's measures depend on nothing else."""
         cancellation = Cancellation()
         job = partial(self.read_one, cancellation=cancellation)
         under_way: deque[Future[SentenceSurprisal]] = deque()
@@ -168,7 +168,7 @@ class SurprisalReader:
     def read_one(
         self, number: int, given: TextSentence | NBest, cancellation: Cancellation
     ) -> SentenceSurprisal:
-        """A sentence, or a list, that is numbered so. Raises Stopped if cancelled."""
+        """Read a sentence, or a list, with this number. Raises Stopped if cancelled."""
         measures: SentenceMeasures | str | None
         if isinstance(given, NBest):
             source, nbest = _sentence_of(given), given
@@ -184,12 +184,12 @@ class SurprisalReader:
 
 
 def named_hindsight(columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns of lists."""
+    """Return the columns of lists."""
     return tuple(HINDSIGHT if name == "surprisal" else name for name in columns)
 
 
 def _sentence_of(nbest: NBest) -> TextSentence:
-    """A list's sentence as if it were a text of its words with spaces between them."""
+    """Return a list's sentence as if it were a text of its words with spaces between them."""
     starts = itertools.accumulate((len(word) + 1 for word in nbest.words), initial=0)
     offsets = tuple(
         (start, start + len(word)) for start, word in zip(starts, nbest.words, strict=False)
@@ -206,11 +206,11 @@ class Surprisals(list[SentenceSurprisal]):
         return f"<Surprisals of {len(self)} sentences>"
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each word of all sentences, by ``COLUMNS``."""
+        """Return a row for each word of all sentences, by ``COLUMNS``."""
         return [row for sentence in self for row in sentence.rows()]
 
     def to_pandas(self) -> DataFrame:
-        """The rows as a table. Raises InputError without pandas."""
+        """Return the rows as a table. Raises InputError without pandas."""
         return data_frame(self.rows(), COLUMNS)
 
 
@@ -226,8 +226,8 @@ def surprisal(
     longest: int = 300,
     threads: int = 1,
 ) -> Surprisals:
-    """The surprisal of every word of a text under forward language models of trees, which are
-    loaded once and kept for the next call; by default the first of the installed ensemble.
+    """Compute the surprisal of every word of a text under forward language models of trees, which
+    are loaded once and kept for the next call; by default the first of the installed ensemble.
 
     ``text``, ``form`` and ``words`` are those of ``reranker.parse``; ``beam``
     is how many partial trees are kept at each word. A sentence of more than ``longest`` words is

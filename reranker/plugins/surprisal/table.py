@@ -9,7 +9,7 @@ from reranker.plugins.surprisal.surprisal import SentenceSurprisal, SurprisalRea
 
 
 def about(reader: SurprisalReader) -> dict[str, Any]:
-    """What the numbers depend on."""
+    """Return the settings that the numbers depend on."""
     members = reader.models.members
     return {
         "models": [f"{member.name} {member.sha256[:8]}" for member in members],
@@ -21,7 +21,7 @@ def about(reader: SurprisalReader) -> dict[str, Any]:
 
 
 def heading(sentence: SentenceSurprisal, reader: SurprisalReader) -> str:
-    """Two lines: what the numbers depend on, and the names of the columns."""
+    """Return two lines: the settings that the numbers depend on, and the names of the columns."""
     facts = about(reader)
     models = ", ".join(facts["models"])
     said = f"# {facts['unit']}; models {models}; beam {facts['beam']}; "
@@ -29,21 +29,22 @@ def heading(sentence: SentenceSurprisal, reader: SurprisalReader) -> str:
 
 
 def tsv_rows(sentence: SentenceSurprisal) -> str:
-    """A line for each word; a measure that is not known is NA."""
+    """Return a line for each word, with NA for an unknown measure."""
     return "\n".join(
         "\t".join(map(_cell, (row[name] for name in sentence.columns))) for row in sentence.rows()
     )
 
 
 def json_line(sentence: SentenceSurprisal, reader: SurprisalReader) -> str:
-    """The sentence, its place, its words, the tree of the whole and what they depend on."""
+    """Return the sentence, its place, its words, the tree of the whole and the settings that they
+    depend on."""
     content = data(sentence)
     words = content.pop("words")
     return json.dumps({**content, **about(reader), "words": words}, ensure_ascii=False)
 
 
 def data(sentence: SentenceSurprisal) -> dict[str, Any]:
-    """The sentence, its place, its words and the tree of the whole."""
+    """Return the sentence, its place, its words and the tree of the whole."""
     measures, origin = sentence.measures, sentence.source.origin
     scale = sentence.scale
     whole = {

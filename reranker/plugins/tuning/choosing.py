@@ -25,7 +25,7 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Weights tuned on all lists, and how good they are."""
+    """A set of weights tuned on all lists, with its quality."""
 
     name: str
     weighing: Weighing
@@ -34,19 +34,19 @@ class Outcome:
 
     @property
     def unseen_f1(self) -> float:
-        """The cross-validated F1 in percent."""
+        """Return the cross-validated F1 in percent."""
         return corpus_f1(self.unseen)
 
 
 def sweep(lists: ScoredLists) -> dict[float, float]:
-    """F1 by ``lm_weight``; without parser scores, of weight 1 only."""
+    """Return F1 by ``lm_weight``; without parser scores, of weight 1 only."""
     weights = WEIGHTS if lists.has_parser_scores else (1.0,)
     return {weight: corpus_f1(lists.chosen(Weighing(weight))) for weight in weights}
 
 
 def outcomes(lists: ScoredLists, folds: int) -> list[Outcome]:
-    """Outcomes with more and more weights tuned: the language models' weight, if there are parser
-    scores to mix with, then also the token bonus and the members' weights."""
+    """Return outcomes with more and more weights tuned: the language models' weight, if there are
+    parser scores to mix with, then also the token bonus and the members' weights."""
     name = "LM weight" if lists.has_parser_scores else "models alone"
     kinds = [(name, False, False), ("+ token bonus", True, False)]
     if lists.number_of_members > 1:
@@ -60,14 +60,14 @@ def outcomes(lists: ScoredLists, folds: int) -> list[Outcome]:
 
 
 def untuned(lists: ScoredLists, weighing: Weighing) -> Outcome:
-    """The outcome of given weights, for which every list is unseen."""
+    """Return the outcome of given weights, for which every list is unseen."""
     counts = lists.chosen(weighing)
     return Outcome("as given", weighing, corpus_f1(counts), counts)
 
 
 def choose(results: Sequence[Outcome]) -> Outcome:
-    """The first outcome, which is the simplest, unless another is significantly better on unseen
-    lists."""
+    """Return the first outcome, which is the simplest, unless another is significantly better on
+    unseen lists."""
     simplest = results[0]
     best = max(results, key=lambda outcome: outcome.unseen_f1)
     is_better = best.unseen_f1 > simplest.unseen_f1
@@ -79,7 +79,8 @@ def choose(results: Sequence[Outcome]) -> Outcome:
 def cross_validated(
     lists: ScoredLists, with_bonus: bool, with_members: bool, folds: int
 ) -> NDArray[np.int64]:
-    """The counts [S, 3] of every list's best candidate under weights tuned on the other blocks.
+    """Return the counts [S, 3] of every list's best candidate under weights tuned on the other
+    blocks.
 
     A block is a run of neighbouring sentences: those of one document are alike, and weights tuned
     on some of them would know too much about the rest. A single list is tuned and tested on itself.

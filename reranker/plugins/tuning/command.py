@@ -97,8 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read(arguments: argparse.Namespace, paths: Sequence[Path]) -> ScoredLists:
-    """The scored lists. Raises InputError for files that do not match each other or the models at
-    ``paths``."""
+    """Read the scored lists. Raises InputError for files that do not match each other or the models
+    at ``paths``."""
     from reranker.evaluation.brackets import GoldTrees
     from reranker.plugins.tuning.lists import read_scored
 
@@ -116,8 +116,8 @@ def _read(arguments: argparse.Namespace, paths: Sequence[Path]) -> ScoredLists:
 def _weighed(
     lists: ScoredLists, lm_weight: float | None, folds: int
 ) -> tuple[list[Outcome], Outcome]:
-    """What was tried, and which of it was chosen. Raises InputError for a weight below 1 if parser
-    scores are missing."""
+    """Return the outcomes that were tried, and the one that was chosen. Raises InputError for a
+    weight below 1 if parser scores are missing."""
     from reranker.plugins.tuning.choosing import choose, outcomes, untuned
     from reranker.ranking import Weighing
 

@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _counts(gold: GoldTrees, name: str) -> NDArray[np.int64]:
-    """The matched, gold and test brackets of the file's trees, or of the best trees of its
+    """Return the matched, gold and test brackets of the file's trees, or of the best trees of its
     rankings, [S, 3]."""
     import numpy as np
 

@@ -39,14 +39,14 @@ class Choices:
 
     @property
     def are_enough(self) -> bool:
-        """Whether a calibration can be fitted."""
+        """Return whether a calibration can be fitted."""
         better = int(self.is_better.sum())
         return min(better, len(self) - better) >= FEWEST
 
 
 def choices(lists: ScoredLists, weighing: Weighing) -> Choices:
-    """The choices under this weighing, without sentences that EVALB leaves out or in which one of
-    the two trees has no parser score."""
+    """Return the choices under this weighing, without sentences that EVALB leaves out or in which
+    one of the two trees has no parser score."""
     best = lists.best(weighing)
     rows = np.arange(len(lists))
     counts = np.stack([lists.counts[rows, best], lists.counts[:, 0]])
@@ -63,7 +63,7 @@ def choices(lists: ScoredLists, weighing: Weighing) -> Choices:
 
 
 def fit(some: Choices, weighing: Weighing) -> Calibration:
-    """The most likely coefficients under an L2 penalty, by Newton's method."""
+    """Fit the most likely coefficients under an L2 penalty, by Newton's method."""
     inputs = np.column_stack([np.ones(len(some)), some.features])
     penalties = np.array(_PENALTIES)
     weights = np.zeros(len(penalties))
@@ -80,7 +80,7 @@ def fit(some: Choices, weighing: Weighing) -> Calibration:
 
 
 def probabilities(some: Choices, calibration: Calibration) -> Array:
-    """The probability that each choice is better, [N]."""
+    """Return the probability that each choice is better, [N]."""
     log_odds = calibration.intercept + some.features @ np.array(calibration.coefficients)
     return _sigmoid(log_odds)
 
@@ -91,7 +91,7 @@ def _sigmoid(log_odds: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Choices of similar probability."""
+    """A group of choices of similar probability."""
 
     size: int
     predicted: float  # mean probability
@@ -99,7 +99,7 @@ class Bin:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the share (Wilson 1927)."""
+        """Return the 95 % interval of the share (Wilson 1927)."""
         spread = _NORMAL_95**2 / self.size
         middle = (self.observed + spread / 2) / (1 + spread)
         variance = self.observed * (1 - self.observed) / self.size + spread / (4 * self.size)
@@ -109,20 +109,20 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Choices, the probability given for each, and how good these are; lower is better for every
-    figure."""
+    """A set of choices, the probability predicted for each, and the quality of these probabilities;
+    lower is better for every figure."""
 
     is_better: NDArray[np.bool_]  # [N]
     predicted: Array  # [N] probabilities
 
     @property
     def share(self) -> float:
-        """The share of choices that are better."""
+        """Return the share of choices that are better."""
         return float(self.is_better.mean())
 
     @property
     def constant(self) -> Judged:
-        """The same choices if the probability of each were ``share``."""
+        """Return the same choices if the probability of each were ``share``."""
         return Judged(self.is_better, np.full(len(self.predicted), self.share))
 
     @property
@@ -131,14 +131,14 @@ class Judged:
 
     @property
     def log_loss(self) -> float:
-        """The log loss in nats."""
+        """Return the log loss in nats."""
         right = np.where(self.is_better, self.predicted, 1 - self.predicted)
         return float(-np.log(right.clip(1e-12)).mean())
 
     @property
     def calibration_error(self) -> float:
-        """The expected calibration error: the mean distance between a bin's probability and its
-        share."""
+        """Return the expected calibration error: the mean distance between a bin's probability and
+        its share."""
         return sum(each.size * abs(each.predicted - each.observed) for each in self.bins) / len(
             self.predicted
         )
@@ -153,7 +153,7 @@ class Judged:
 
     @property
     def bins(self) -> list[Bin]:
-        """``BINS`` bins of equally many choices, by probability."""
+        """Return ``BINS`` bins of equally many choices, by probability."""
         return [
             Bin(len(predicted), float(predicted.mean()), float(outcomes.mean()))
             for predicted, outcomes in self._parts
@@ -169,8 +169,9 @@ class Judged:
 def cross_validated(
     lists: ScoredLists, weighing: Weighing, folds: int, lm_weight: float | None = None
 ) -> Judged:
-    """The choices of each block of neighbouring sentences, judged by a fit to the other blocks. If
-    ``lm_weight`` is given, they are made with it instead of the one fitted to."""
+    """Return the choices of each block of neighbouring sentences, judged by a fit to the other
+    blocks. If ``lm_weight`` is given, the choices are made with it instead of the weight fitted
+    to."""
     fitted, judged = choices(lists, weighing), choices(lists, weighing.replaced(lm_weight))
     predicted = np.empty(len(judged))
     for block in np.array_split(np.arange(len(lists)), min(folds, len(lists))):

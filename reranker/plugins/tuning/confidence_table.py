@@ -23,8 +23,8 @@ _WEIGHTS = 0.2, 0.4, 0.6, 0.8, 1.0
 
 
 def cells(judged: Judged) -> tuple[str, ...]:
-    """The figures below ``HEADS``; `constant` is for a forecast that always says the share of
-    better choices."""
+    """Return the figures below ``HEADS``; `constant` is for a forecast that always predicts the
+    share of better choices."""
     constant = judged.constant
     shares = judged.share, float(judged.predicted.mean())
     errors = judged.calibration_error, judged.error_by_chance
@@ -51,7 +51,7 @@ class ConfidenceTable:
             self._unseen = cross_validated(lists, weighing, folds)
 
     def format(self) -> str:
-        """The figures, or why there are none."""
+        """Return the figures, or why there are none."""
         from reranker.plugins.tuning.confidence import FEWEST
 
         better = int(self._choices.is_better.sum())
@@ -70,7 +70,7 @@ class ConfidenceTable:
         return f"{text}\n\n{table}\n\n{aligned(bins, left=0)}"
 
     def _rows(self) -> list[tuple[str, ...]]:
-        """The figures for unseen choices under the fitted weight and under others."""
+        """Return the figures for unseen choices under the fitted weight and under others."""
         from reranker.plugins.tuning.confidence import cross_validated
 
         own = self._weighing.lm_weight
@@ -82,7 +82,7 @@ class ConfidenceTable:
         return [(name, *cells(each)) for name, each in judged.items() if len(each.predicted)]
 
     def summary(self) -> list[str]:
-        """A comment for the ensemble file, if there is anything to say."""
+        """Return a comment for the ensemble file, or nothing without a calibration."""
         if self.calibration is None:
             return []
         unseen, constant = self._unseen, self._unseen.constant
@@ -95,8 +95,8 @@ class ConfidenceTable:
         ]
 
     def draw(self, figure: Figure) -> None:
-        """The reliability diagram: share that is better by confidence, with 95 % intervals. Raises
-        InputError if nothing could be fitted."""
+        """Draw the reliability diagram: share that is better by confidence, with 95 % intervals.
+        Raises InputError if nothing could be fitted."""
         if self.calibration is None:
             raise InputError("no confidence to plot: there are too few choices")
         unseen, bins = self._unseen, self._unseen.bins

@@ -44,7 +44,7 @@ class ScoredLists:
         return len(self.parser)
 
     def __getitem__(self, sentences: slice | NDArray[np.int64]) -> ScoredLists:
-        """Some of the lists."""
+        """Return some of the lists."""
         return ScoredLists(*(getattr(self, column.name)[sentences] for column in fields(self)))
 
     @property
@@ -53,39 +53,40 @@ class ScoredLists:
 
     @property
     def has_parser_scores(self) -> bool:
-        """True if every candidate has a parser score to mix in."""
+        """Return whether every candidate has a parser score to mix in."""
         return not bool(np.isnan(self.parser).any())
 
     def scores(self, weighing: Weighing) -> Array:
-        """[S, C] nats, the scores of ``ranking.rank`` under the criterion ``perplexity``; minus
-        infinity for padding."""
+        """Return [S, C] nats, the scores of ``ranking.rank`` under the criterion ``perplexity``;
+        minus infinity for padding."""
         weights = weighing.member_weights or (1.0,) * self.number_of_members
         scores = self.mixed(weighing.lm_weight, weighing.token_bonus, weights)
         return np.where(self.is_candidate, scores.round(SCORE_DECIMALS), -np.inf)
 
     def mixed(self, lm_weight: float, token_bonus: float, member_weights: Sequence[float]) -> Array:
-        """[S, C] nats: the formula of ``ranking.mixed_score`` for all candidates at once, which
-        tuning needs thousands of times. A test compares the two."""
+        """Return [S, C] nats: the formula of ``ranking.mixed_score`` for all candidates at once,
+        which tuning needs thousands of times. A test compares the two."""
         scores: Array = self.members @ np.array(member_weights) + token_bonus * self.tokens
         if lm_weight < 1:  # else the parser may have no scores
             scores = lm_weight * scores + (1 - lm_weight) * self.parser
         return scores
 
     def best(self, weighing: Weighing) -> NDArray[np.int64]:
-        """[S] the place of each list's best candidate; ties keep the parser's order."""
+        """Return [S] the place of each list's best candidate; ties keep the parser's order."""
         places: NDArray[np.int64] = self.scores(weighing).argmax(1)
         return places
 
     def chosen(self, weighing: Weighing) -> NDArray[np.int64]:
-        """[S, 3] the counts of each list's best candidate."""
+        """Return [S, 3] the counts of each list's best candidate."""
         return self._counts_of(self.best(weighing))
 
     def parsers_first(self) -> NDArray[np.int64]:
-        """[S, 3] the counts of the parser's first candidates."""
+        """Return [S, 3] the counts of the parser's first candidates."""
         return self.counts[:, 0]
 
     def oracle(self) -> NDArray[np.int64]:
-        """[S, 3] the counts of each list's candidate with the best F1, the first of equals."""
+        """Return [S, 3] the counts of each list's candidate with the best F1, the first of
+        equals."""
         is_scored = self.counts.any(2)  # without brackets: padding, or left out by EVALB
         return self._counts_of(np.where(is_scored, f1_by_row(self.counts), -1.0).argmax(1))
 
@@ -101,7 +102,7 @@ def read_scored(
     most: int | None = None,
 ) -> ScoredLists:
     """Pair ranked output with gold trees, taking the parser's first ``most`` candidates of each
-    list; a list without any is skipped. The name is for messages.
+    list; a list without candidates is skipped. The name is for messages.
 
     Raises InputError for a line that is not ranked output, when the numbers of lines or of models
     differ, or when no list has a candidate.

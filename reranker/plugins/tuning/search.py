@@ -32,13 +32,15 @@ _DECIMALS = 4
 
 @dataclass(frozen=True, slots=True)
 class StepFunction:
-    """Corpus F1 in percent along a line: ``f1[i]`` between ``edges[i]`` and ``edges[i + 1]``."""
+    """The corpus F1 in percent along a line: ``f1[i]`` between ``edges[i]`` and ``edges[i +
+    1]``."""
 
     edges: Array  # [n + 1]
     f1: Array  # [n]
 
     def smoothed(self, points: Array) -> Array:
-        """The mean F1 within ``WINDOW`` of the line around each point, less where the line ends."""
+        """Return the mean F1 within ``WINDOW`` of the line around each point, less where the line
+        ends."""
         low, high = self.edges[0], self.edges[-1]
         areas = np.concatenate([[0.0], np.cumsum(self.f1 * np.diff(self.edges))])
         reach = WINDOW * (high - low)
@@ -48,8 +50,8 @@ class StepFunction:
         return means
 
     def best(self) -> tuple[float, float]:
-        """The point with the best smoothed F1 (the middle of the longest run of equals), and that
-        F1."""
+        """Return the point with the best smoothed F1 (the middle of the longest run of equals), and
+        that F1."""
         points = np.linspace(self.edges[0], self.edges[-1], STEPS + 1)
         values = self.smoothed(points)
         top = np.flatnonzero(values >= values.max() - _TIE)
@@ -62,7 +64,8 @@ class StepFunction:
 def f1_along(
     lists: ScoredLists, base: Array, slope: Array, low: float, high: float
 ) -> StepFunction:
-    """Corpus F1 where candidates score ``base + x * slope`` ([S, C] each), for x in low..high."""
+    """Return corpus F1 where candidates score ``base + x * slope`` ([S, C] each), for x in
+    low..high."""
     rows = np.arange(len(lists))
     base = np.where(lists.is_candidate, base, -np.inf)
     slope = np.where(lists.is_candidate, slope, 0.0)
@@ -87,13 +90,13 @@ def f1_along(
 
 
 def f1_by_lm_weight(lists: ScoredLists, weighing: Weighing) -> StepFunction:
-    """F1 for ``lm_weight`` from 0 to 1, the other weights being those of ``weighing``."""
+    """Return F1 for ``lm_weight`` from 0 to 1, the other weights being those of ``weighing``."""
     return _Lines(lists).along(np.array(_numbers(weighing, lists)), 0)
 
 
 def tune(lists: ScoredLists, with_bonus: bool, with_members: bool) -> Weighing:
-    """The weights with the best corpus F1: ``lm_weight`` if there are parser scores, and on request
-    the token bonus and the members' weights.
+    """Return the weights with the best corpus F1: ``lm_weight`` if there are parser scores, and on
+    request the token bonus and the members' weights.
 
     Coordinate ascent: the best value of one number after the other, until none helps, from the
     default and from a few random starts.
@@ -117,14 +120,14 @@ def tune(lists: ScoredLists, with_bonus: bool, with_members: bool) -> Weighing:
 
 
 class _Lines:
-    """Lines through a point of [lm_weight, token_bonus, member weights...]."""
+    """The lines through a point of [lm_weight, token_bonus, member weights...]."""
 
     def __init__(self, lists: ScoredLists) -> None:
         self.lists = lists
         self.ranges = [(0.0, 1.0), BONUS_RANGE, *[MEMBER_RANGE] * lists.number_of_members]
 
     def along(self, numbers: Array, place: int) -> StepFunction:
-        """F1 as a function of ``numbers[place]``, in which the scores are linear."""
+        """Return F1 as a function of ``numbers[place]``, in which the scores are linear."""
         at_zero, at_one = numbers.copy(), numbers.copy()
         at_zero[place], at_one[place] = 0.0, 1.0
         base = self._scores(at_zero)
@@ -132,7 +135,8 @@ class _Lines:
         return f1_along(self.lists, base, slope, *self.ranges[place])
 
     def ascend(self, numbers: Array, free: Sequence[int]) -> tuple[Array, float]:
-        """The best point reached by steps along single lines, and its F1 smoothed along all."""
+        """Return the best point reached by steps along single lines, and its F1 smoothed along
+        all."""
         for _ in range(_ROUNDS):
             before = numbers.copy()
             for place in free:
@@ -149,7 +153,7 @@ class _Lines:
         return self.lists.mixed(lm_weight, bonus, members)
 
     def _normalised(self, numbers: Array) -> Array:
-        """The same order of candidates with member weights of mean 1."""
+        """Return weights with the same order of candidates and member weights of mean 1."""
         lm_weight, bonus, members = numbers[0], numbers[1], numbers[2:]
         mean = members.mean()
         total = lm_weight * mean + 1 - lm_weight

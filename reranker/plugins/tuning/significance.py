@@ -38,7 +38,7 @@ class Comparison:
 
 
 def compare(first: Counts, second: Counts, samples: int = SAMPLES, seed: int = SEED) -> Comparison:
-    """Both tests of ``second`` against ``first``, which hold the same sentences in the same
+    """Run both tests of ``second`` against ``first``, which hold the same sentences in the same
     order."""
     difference = corpus_f1(second) - corpus_f1(first)
     drawn = bootstrap_differences(first, second, samples, seed)
@@ -54,8 +54,8 @@ def compare(first: Counts, second: Counts, samples: int = SAMPLES, seed: int = S
 
 
 def bootstrap_differences(first: Counts, second: Counts, samples: int, seed: int) -> Figures:
-    """[samples] F1 of ``second`` less that of ``first`` on sentences drawn with replacement, as
-    many as there are (Koehn 2004, *Statistical Significance Tests for Machine Translation
+    """Return [samples] F1 of ``second`` less that of ``first`` on sentences drawn with replacement,
+    as many as there are (Koehn 2004, *Statistical Significance Tests for Machine Translation
     Evaluation*)."""
     sentences = len(first)
 
@@ -73,8 +73,8 @@ def bootstrap_differences(first: Counts, second: Counts, samples: int, seed: int
 def randomisation_p(
     first: Counts, second: Counts, samples: int = SAMPLES, seed: int = SEED
 ) -> float:
-    """The share of ways to swap the two systems' answers, sentence by sentence, that make them
-    differ in F1 at least as much as they do (Noreen 1989; Riezler & Maxwell 2005).
+    """Return the share of ways to swap the two systems' answers, sentence by sentence, that make
+    them differ in F1 at least as much as they do (Noreen 1989; Riezler & Maxwell 2005).
 
     ``samples`` of the 2 ** S ways are drawn; the observed one counts too, so that p is never 0.
     """
@@ -94,7 +94,7 @@ def randomisation_p(
 def _sampled(
     draw: Callable[[np.random.Generator, int], Figures], width: int, samples: int, seed: int
 ) -> Figures:
-    """Computes ``samples`` figures, as many at a time as fit into memory."""
+    """Compute ``samples`` figures, as many at a time as fit into memory."""
     random = np.random.default_rng(seed)
     step = max(1, _AT_ONCE // max(1, width))
     starts = range(0, samples, step)
@@ -102,5 +102,5 @@ def _sampled(
 
 
 def _p(drawn: Figures, observed: float) -> float:
-    """The two-sided p; the observed difference counts as one of the random ones."""
+    """Return the two-sided p; the observed difference counts as one of the random ones."""
     return (int((drawn >= abs(observed) - _TIE).sum()) + 1) / (len(drawn) + 1)
