@@ -1,5 +1,5 @@
-"""Annotation that treebanks have and parsers do not learn from: marks of disfluencies, and what
-stands in labels behind other separators than - and =."""
+"""Annotation that treebanks have and parsers do not learn from: marks of disfluencies, and the
+parts of labels behind separators other than - and =."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _SEPARATORS = re.compile(r"(?:[^\w\s()=-]|_)+")
 
 
 class Annotation:
-    """The labels to leave out with all that is in them, and the characters that end a label."""
+    """The labels to leave out with all their contents, and the characters that end a label."""
 
     def __init__(self, drop: Collection[str] = (), separators: str = "") -> None:
-        """Raises InputError for separators that are no punctuation, or separators anyway."""
+        """Raise InputError for separators that are not punctuation, or that are - or =."""
         if separators and not _SEPARATORS.fullmatch(separators):
             raise InputError(
                 f"--separators {separators}: expected punctuation, without - and =, which always "
@@ -26,7 +26,7 @@ class Annotation:
         self._behind = re.compile(f"(?<!^)[{re.escape(separators)}].*") if separators else None
         self._drop = {_name(label) for label in drop}
         self.unseen = set(self._drop)
-        """Return the labels to leave out that no tree had so far."""
+        """The labels to leave out that no tree has had so far."""
 
     def stripped(self, tree: Tree) -> Tree | None:
         """Return the tree without the annotation, or None if nothing is left.
@@ -56,7 +56,7 @@ class Annotation:
         return left[0] if left and isinstance(left[0], Tree) else None
 
     def _cut(self, label: str) -> str | None:
-        """Return the label up to the first separator, or None if it is to be left out."""
+        """Return the label up to the first separator, or None if the label is to be left out."""
         label = self._behind.sub("", label) if self._behind else label
         name = _name(label)
         if name not in self._drop:
@@ -66,5 +66,5 @@ class Annotation:
 
 
 def _name(label: str) -> str:
-    """Return a label without function tags and without the hyphens around it."""
+    """Return a label without its function tags and the hyphens around it."""
     return FUNCTION_TAG.sub("", label).strip("-")

@@ -1,4 +1,4 @@
-"""The constituents of a tree, and of a linearised one."""
+"""The constituents of a tree and of its tokens."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class LabelledSpan(NamedTuple):
 
 
 def constituents(tokens: Sequence[str]) -> list[LabelledSpan]:
-    """The constituents of a tree's tokens, in the order of their first brackets; brackets around no
-    words are left out.
+    """Return the constituents of a tree's tokens, in the order of their first brackets; leave out
+    brackets around no words.
 
     >>> for each in constituents("(S (NP It )NP (VP runs )VP . )S".split()):
     ...     print(*each)
@@ -56,7 +56,7 @@ def constituents(tokens: Sequence[str]) -> list[LabelledSpan]:
 
 
 def brackets(tree: Tree) -> list[Bracket]:
-    """Every constituent that is not a part of speech, parents first."""
+    """Return every constituent that is not a part of speech, parents first."""
     constituents: list[Bracket] = []
     words = 0
     stack: list[Tree | str | int] = [tree]

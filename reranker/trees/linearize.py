@@ -17,12 +17,13 @@ from reranker.trees.tree import MAX_DEPTH, MAX_WORDS, ROOT_LABELS, TRACE, Tree
 FUNCTION_TAG = re.compile(r"(?<!^)[-=].*", re.DOTALL)
 # A preterminal, an opening bracket that does not close at once, a closing one, a stray word.
 _PIECE = re.compile(r"\((?:[^()\s]++ [^()\s]++\)|\s*+[^()\s]*+(?!\s*\)))|\)|[^()\s]++", re.ASCII)
-_REMEMBERED = 100_000
-_LONGEST_REMEMBERED = 200  # characters
+_MAX_CACHED = 100_000
+_MAX_CACHED_LENGTH = 200  # characters
 
 
 def linearize(tree: Tree) -> tuple[str, ...]:
-    """The tokens of a tree; root wrapper, part-of-speech and function tags and traces are left out.
+    """Return the tokens of a tree without root wrapper, part-of-speech and function tags and
+    traces.
 
     >>> linearize(Tree.from_string("(S1 (S (NP-SBJ (PRP It)) (VP (VBZ runs)) (. .)))"))
     ('(S', '(NP', 'It', ')NP', '(VP', 'runs', ')VP', '.', ')S')
@@ -50,8 +51,7 @@ def linearize(tree: Tree) -> tuple[str, ...]:
 
 
 class TaggedTree(NamedTuple):
-    """A linearised tree and the part-of-speech tag of each of its words; no tags if they are not
-    known."""
+    """A linearised tree and the part-of-speech tag of each word; no tags if these are unknown."""
 
     tokens: tuple[str, ...]
     tags: tuple[str, ...] = ()
@@ -62,12 +62,13 @@ class TaggedTree(NamedTuple):
 
 
 def linearize_tagged(tree: Tree) -> TaggedTree:
-    """The tokens of a tree, and its tags except those of traces."""
+    """Return the tokens of a tree, and its tags except those of traces."""
     return TaggedTree(linearize(tree), tuple(tree.word_tags()))
 
 
 def linearize_text(text: str) -> tuple[str, ...]:
-    """``linearize(Tree.from_string(text))``, several times faster for the trees parsers print.
+    """Return ``linearize(Tree.from_string(text))``, several times faster for the trees parsers
+    print.
 
     Raises TreeError as ``Tree.from_string`` does.
     """
@@ -76,8 +77,8 @@ def linearize_text(text: str) -> tuple[str, ...]:
 
 
 def _plain_tokens(text: str) -> tuple[str, ...] | None:
-    """The tokens of a tree in the form parsers print; None if only ``Tree.from_string`` can
-    tell."""
+    """Return the tokens of a tree in the form parsers print; None if only ``Tree.from_string`` can
+    read the text."""
     pieces = _PIECE.findall(text)
     brackets = text.count("(")
     # With so few brackets, a tree is neither too deep nor too long.
@@ -85,20 +86,20 @@ def _plain_tokens(text: str) -> tuple[str, ...] | None:
         return None
     if brackets + pieces.count(")") != len(pieces):
         return None  # some bracket is not a piece: it belongs to a constituent without words
-    remembered = _remembered
-    if len(remembered) > _REMEMBERED:
-        remembered.clear()
+    cache = _cache
+    if len(cache) > _MAX_CACHED:
+        cache.clear()
     tokens: list[str] = []
     stack = [""]  # closes the root, so it must not come off before the end
     try:
-        opening, root_closing = remembered[pieces[0]]
+        opening, root_closing = cache[pieces[0]]
         if root_closing is None:
             return None
         for piece in pieces[1:-1]:
             if piece == ")":
                 tokens.append(stack.pop())
             else:
-                token, closing = remembered[piece]
+                token, closing = cache[piece]
                 tokens.append(token)
                 if closing is not None:
                     stack.append(closing)
@@ -111,7 +112,7 @@ def _plain_tokens(text: str) -> tuple[str, ...] | None:
     return tuple(tokens)
 
 
-class _Remembered(dict[str, tuple[str, str | None]]):
+class _PieceCache(dict[str, tuple[str, str | None]]):
     """A cache from pieces to their tokens and, for an opening bracket, the closing one.
 
     The candidates of a sentence share nearly all pieces.
@@ -129,17 +130,17 @@ class _Remembered(dict[str, tuple[str, str | None]]):
         else:
             label = FUNCTION_TAG.sub("", piece[1:].strip(" \t\n\r\f\v"))
             entry = "(" + label, ")" + label
-        if len(piece) <= _LONGEST_REMEMBERED:
+        if len(piece) <= _MAX_CACHED_LENGTH:
             self[piece] = entry
         return entry
 
 
-_remembered = _Remembered()
+_cache = _PieceCache()
 
 
 def cleaned(tree: Tree, without: Collection[str] = ()) -> Tree:
-    """The tree in the form that parsers learn from: without traces and function tags, with the root
-    TOP; and without the constituents of some labels, whose children stay.
+    """Return the tree in the form that parsers learn from: without traces and function tags, with
+    the root TOP, and without the constituents labelled ``without``, whose children stay.
 
     Raises TreeError: ``empty`` if only traces are there, ``not-a-tree`` for a word without a tag.
 
@@ -157,14 +158,14 @@ def cleaned(tree: Tree, without: Collection[str] = ()) -> Tree:
 
 
 def is_word(token: str) -> bool:
-    """True for a word, False for a bracket token."""
+    """Return True for a word, False for a bracket token."""
     return token[0] not in "()"
 
 
 def delinearize(
     tokens: Sequence[str], words: Sequence[str], tags: Sequence[str], root: str = "TOP"
 ) -> Tree:
-    """The tree that ``tokens`` spell, with the sentence's own words and tags put in by position.
+    """Return the tree that ``tokens`` spell, with the sentence's own words and tags by position.
 
     Raises TreeError: ``unbalanced``, ``empty`` if there is no word token, or ``wrong-length`` if
     there is not one word and one tag for every word token.

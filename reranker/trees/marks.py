@@ -1,4 +1,4 @@
-"""A tree with marks at its brackets, as a drawing needs it."""
+"""A tree with marks at its brackets, as drawings need it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ LEGEND = "* changed, ✓ right, ✗ wrong"
 
 
 class Mark(NamedTuple):
-    """``is_right`` is None without a gold tree, and for brackets that EVALB does not count."""
+    """A mark at a bracket. ``is_right`` is None without a gold tree, and for brackets that EVALB
+    does not count."""
 
     is_changed: bool
     is_right: bool | None
@@ -28,7 +29,7 @@ class MarkedTree:
     marks: dict[int, Mark] = field(default_factory=dict)
 
     def label(self, node: Tree) -> str:
-        """The label with its marks: ``*NP✗`` is changed and wrong."""
+        """Return the label with its marks: ``*NP✗`` is changed and wrong."""
         mark = self.marks.get(id(node))
         if mark is None:
             return printable(node.label)
@@ -37,11 +38,11 @@ class MarkedTree:
 
     @property
     def is_right_to_left(self) -> bool:
-        """Whether the sentence is written from right to left."""
+        """Return whether the sentence is written from right to left."""
         return is_right_to_left(self.tree.leaves())
 
     def changed(self) -> list[tuple[Mark, str, str]]:
-        """Mark, label and words of each changed bracket, parents first."""
+        """Return mark, label and words of each changed bracket, parents first."""
         words = [printable(word) for word in self.tree.leaves()]
         return [
             (self.marks[id(node)], printable(node.label), " ".join(words[start:end]))
@@ -59,7 +60,7 @@ class Place(NamedTuple):
 
 
 def places(tree: Tree) -> list[Place]:
-    """Constituents and words, parents before children, left to right."""
+    """Return constituents and words, parents before children, left to right."""
     in_order: list[Place] = []
     stack = [Place(tree, 0, -1)]
     while stack:
@@ -73,7 +74,7 @@ def places(tree: Tree) -> list[Place]:
 
 
 def printable(text: str) -> str:
-    """``text`` with a replacement for characters that could control a terminal or break XML."""
+    """Replace the characters of ``text`` that could control a terminal or break XML."""
     return "".join(
         character if character.isprintable() or character in JOINERS else "\ufffd"
         for character in text
@@ -81,7 +82,8 @@ def printable(text: str) -> str:
 
 
 def display_width(text: str) -> int:
-    """Width in terminal columns: wide characters take two, combining ones and joiners none."""
+    """Return the width in terminal columns: 2 for a wide character, 0 for a combining one or a
+    joiner."""
     widths = {"W": 2, "F": 2}
     return sum(
         widths.get(unicodedata.east_asian_width(character), 1)

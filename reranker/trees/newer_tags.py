@@ -1,5 +1,8 @@
 """Part-of-speech tags as newer treebanks write them (OntoNotes 5, English Web, BOLT, CRAFT, GUM).
 
+Treebanks differ in some tags. A parser that learns from several unchanged treebanks chooses between
+their tags by chance.
+
 Treebanks that are learned from together differ in some tags. A parser that learns from all of them
 as they are gives one or the other by chance.
 """
@@ -14,7 +17,7 @@ from reranker.trees.tree import TRACE, Tree
 _RENAMED = {
     "PRPP": "PRP$",  # GENIA's
     "WPP": "WP$",
-    **dict.fromkeys(("-LSB-", "-LCB-"), "-LRB-"),  # MASC's, of square and curly brackets
+    **dict.fromkeys(("-LSB-", "-LCB-"), "-LRB-"),  # MASC's, for square and curly brackets
     **dict.fromkeys(("-RSB-", "-RCB-"), "-RRB-"),
 }
 # Adjectives (=), comparatives (<), conjunctions (+) or TO (-->) in GENIA.
@@ -22,8 +25,8 @@ _SIGNS = frozenset({"=", "<", ">", "+", "+/-", "-->"})
 _BEFORE_VERB = frozenset(
     {"RB", "RBR", "RBS", "UH", "CC", "CODE", "NFP", ",", ":", "``", "''", "-LRB-", TRACE}
 )
-"""Tags of what may stand between *to* and the verb of its infinitive."""
-_SISTERS = 20  # of *to* that are looked at
+"""Tags that may stand between *to* and the verb of its infinitive."""
+_SISTERS = 20  # the number of sisters of *to* examined
 _PHRASES = frozenset(
     {"PP", "WHPP", "QP", "NP", "NML", "NX", "NAC", "ADJP", "ADVP", "CONJP", "PRT", "UCP"}
 )
@@ -33,9 +36,9 @@ _PHRASES = frozenset(
 def newer_tags(tree: Tree) -> Tree:
     """Return the tree with tags as newer treebanks write them.
 
-    *To* is TO where it begins an infinitive and IN elsewhere, which older ones write TO, too; PRP$
-    and WP$ stand for GENIA's PRPP and WPP, -LRB- and -RRB- for all brackets, SYM for signs of
-    arithmetic and arrows.
+    *To* is TO where it begins an infinitive, else IN; older treebanks write TO for both. GENIA's
+    PRPP and WPP become PRP$ and WP$, all brackets -LRB- and -RRB-, signs of arithmetic and arrows
+    SYM.
 
     >>> text = "(S (NP (PRP I)) (VP (VBD went) (PP (TO to) (NP (NN work)))))"
     >>> newer_tags(Tree.from_string(text)).word_tags()
@@ -80,11 +83,11 @@ def _is_infinitive(parent: Tree, place: int) -> bool:
 
 
 def _first_tag(nodes: Iterable[Tree]) -> str:
-    """Return the first tag in the nodes but for those that may precede an infinitive's verb."""
+    """Return the first tag in the nodes, skipping tags that may precede an infinitive's verb."""
     inside = (each for node in nodes for each in node.preorder() if each.is_preterminal)
     return next((each.label for each in inside if each.label not in _BEFORE_VERB), "")
 
 
 def _label(node: Tree) -> str:
-    """Return the label without function tags."""
+    """Return the node's label without function tags."""
     return FUNCTION_TAG.sub("", node.label)

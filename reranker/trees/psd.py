@@ -20,17 +20,18 @@ _JOINT = "$"
 
 
 def has_id(line: str) -> bool:
-    """Return whether the line ends a tree with the identifier that such a corpus gives it."""
+    """Return whether the line ends with the identifier that a historical corpus gives each tree."""
     return "(ID" in line and _ID.search(line) is not None
 
 
 def is_historical(text: str) -> bool:
-    """Return whether a tree has such an identifier beside its only constituent."""
+    """Return whether a tree has a historical corpus's identifier beside its only constituent."""
     return has_id(text) and _NAMELESS_ROOT.match(text) is not None
 
 
 def plain(text: str) -> str | None:
-    """The tree without identifiers, codes, lemmas and what is empty; None if no word is left.
+    """Return the tree without identifiers, codes, lemmas and empty elements; None if no word is
+    left.
 
     What follows a leaf's last hyphen is its lemma if most of the tree's leaves have one. A word in
     two parts, ``hest$ $inn``, is one with the tag of the first if both are children of
@@ -50,7 +51,7 @@ def plain(text: str) -> str | None:
 
 
 def _plain(tree: Tree, has_lemmas: bool) -> Tree | None:
-    """The tree, or None for one without words; bottom up, without recursion."""
+    """Return the tree, or None if it has no words; work bottom up, without recursion."""
     children: list[list[Tree]] = [[]]
     stack: list[Tree | None] = [tree]
     labels: list[str] = []
@@ -78,7 +79,7 @@ def _plain(tree: Tree, has_lemmas: bool) -> Tree | None:
 
 
 def _word(node: Tree) -> str:
-    """The leaf of a preterminal; nothing if it is empty or no part of the text."""
+    """Return the leaf of a preterminal; "" if the leaf is empty or not part of the text."""
     leaf = str(node.children[0])
     if node.label in _NO_WORDS:
         return ""
@@ -88,7 +89,7 @@ def _word(node: Tree) -> str:
 
 
 def _joined(children: list[Tree]) -> list[Tree]:
-    """The children with words in two parts joined, and the marks of the others taken away."""
+    """Join words in two parts, and remove the marks of other words."""
     joined: list[Tree] = []
     for child in children:
         before = joined[-1] if joined else None

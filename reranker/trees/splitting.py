@@ -1,4 +1,4 @@
-"""Splits lines of text into bracketed trees."""
+"""Lines of text cut into bracketed trees."""
 
 from __future__ import annotations
 
@@ -41,23 +41,22 @@ class TreeLines:
         self.end = 0  # the number of the last line
 
     def may_go_on(self, text: str) -> bool:
-        """Return whether what looks like a remark can be the word that the last line waits for."""
+        """Return whether text like a remark can be the word that the last line waits for."""
         waits = bool(self._lines) and not self._lines[-1].endswith(")")
         return waits and _WORD.match(text) is not None
 
     @property
     def is_open(self) -> bool:
-        """Whether a tree has begun and is not taken yet."""
+        """Return whether a tree has begun and has not been taken."""
         return bool(self._lines)
 
     def ends_before(self, line: str) -> bool:
         """Return whether ``line`` begins another tree although brackets of this one are open.
 
-        An indented line can only after a blank line; there a line that is indented further than
-        this tree begins another one only with a root wrapper, since those never nest. Any other
-        line begins another tree if it has a root wrapper; it continues a tree that has a wrapper
-        if it has none itself; and if neither has one, it begins another, as every pretty-printer
-        indents.
+        An indented line begins one only after a blank line and, if it is indented further than this
+        tree, only with a root wrapper, since wrappers never nest. Any other line begins one if the
+        line has a root wrapper, or if neither the line nor this tree has one, as every
+        pretty-printer indents.
         """
         indentation = _indentation(line)
         if line[indentation : indentation + 1] != "(" or (indentation and not self._blank_lines):
@@ -66,7 +65,7 @@ class TreeLines:
         return not has_root or _begins_with_root(line)
 
     def add(self, number: int, text: str, indentation: int = 0) -> bool:
-        """Add a line without surrounding space; True once all brackets are closed."""
+        """Add a line without surrounding space; return True once all brackets are closed."""
         if not self._lines:
             self.start, self._size, self._open_brackets = number, 0, 0
             self._has_root = _begins_with_root(text)
@@ -79,19 +78,19 @@ class TreeLines:
         return self._open_brackets <= 0
 
     def add_blank(self, number: int) -> None:
-        """Add a blank line, which is not part of the tree unless a line of it follows."""
+        """Add a blank line, which belongs to the tree only if a line of the tree follows."""
         first = self._blank_lines.start if self._blank_lines else number
         self._blank_lines = range(first, number + 1)
 
     def take(self) -> tuple[int, str]:
-        """The number of the first line and the tree on one line, finished or not; the next line
-        begins a new one."""
+        """Return the number of the first line and the tree on one line, finished or not; start
+        over."""
         text = " ".join(self._lines)
         self._lines = []
         return self.start, text
 
     def pieces(self) -> Iterator[Piece]:
-        """Take the tree: yield it, and the blank lines after its last line."""
+        """Take the tree; yield it and the blank lines after its last line."""
         start, text = self.take()
         yield Piece(start, self.end, text)
         for number in self._blank_lines:
@@ -99,12 +98,12 @@ class TreeLines:
 
 
 def split_trees(lines: Iterable[str]) -> Iterator[Piece]:
-    """Cut text into trees by bracket balance, and yield what stands between them line by line.
+    """Cut text into trees by bracket balance, and yield the text between trees line by line.
 
-    A tree ends where its brackets balance, at the end of the text or where another begins
-    (``TreeLines.ends_before``). An unfinished tree, and each line of text between trees, is
-    yielded as well; ``Tree.from_string`` refuses it. Remarks and notices are yielded where they
-    stand (``is_remark``), and are part of no tree.
+    A tree ends where its brackets balance, at the end of the text, or where another begins
+    (``TreeLines.ends_before``). An unfinished tree, and each line of text between trees, is yielded
+    as well; ``Tree.from_string`` rejects both. Remarks and notices (``is_remark``) are yielded in
+    place and belong to no tree.
     """
     tree = TreeLines()
     for number, line in enumerate(lines, 1):
@@ -130,7 +129,7 @@ def is_remark(text: str) -> bool:
 
 
 def open_brackets(text: str) -> int:
-    """How many more brackets ``text`` opens than it closes."""
+    """Return how many more brackets ``text`` opens than it closes."""
     if "\\" in text:
         text = _ESCAPED_BRACKET.sub("", text)
     return text.count("(") - text.count(")")

@@ -27,12 +27,12 @@ _COLOURS = {None: "#222", True: "#1a7f37", False: "#cf222e"}
 
 
 def drawing(tree: Tree) -> str:
-    """A picture of one tree, without a title."""
+    """Draw one tree, without a title."""
     return svg([("", MarkedTree(tree))])
 
 
 def svg(trees: Sequence[tuple[str, MarkedTree]]) -> str:
-    """A picture of titled trees, side by side."""
+    """Draw titled trees, side by side."""
     left = float(_MARGIN)
     height = 0.0
     elements: list[str] = []
@@ -56,14 +56,14 @@ def svg(trees: Sequence[tuple[str, MarkedTree]]) -> str:
 
 
 def is_drawing(path: Path) -> bool:
-    """Return whether a file begins as ``svg`` begins one. Raises OSError."""
+    """Return whether a file begins as the output of ``svg`` does. Raises OSError."""
     with open_file(path) as file:
         first = file.readline(200).decode("utf-8", "replace").rstrip("\n")
     return first.startswith(_START) and first.endswith(_FONT)
 
 
 def _panel(title: str, marked: MarkedTree, left: float) -> tuple[list[str], float, float]:
-    """The elements of one tree, and its right and bottom edges."""
+    """Return the elements of one tree, and its right and bottom edges."""
     nodes = places(marked.tree)
     x, right = _columns(nodes, marked, left)
     right = max(right, left + _CHARACTER * display_width(title))
@@ -92,8 +92,8 @@ def _panel(title: str, marked: MarkedTree, left: float) -> tuple[list[str], floa
 
 
 def _columns(nodes: list[Place], marked: MarkedTree, left: float) -> tuple[list[float], float]:
-    """The centre of each node in pixels, and the right edge of the tree. A node is as wide as its
-    text or its children side by side, whichever is wider."""
+    """Return the centre of each node in pixels, and the right edge of the tree. A node is as wide
+    as its text or its children side by side, whichever is wider."""
     widths, of_children = [0.0] * len(nodes), [0.0] * (len(nodes) + 1)  # the last: of the root
     for place in reversed(range(len(nodes))):
         node, _, parent = nodes[place]
@@ -109,7 +109,7 @@ def _columns(nodes: list[Place], marked: MarkedTree, left: float) -> tuple[list[
 
 
 def _row(node: Place, bottom: int) -> int:
-    """A node's row: words are on the lowest one, their parts of speech right above."""
+    """Return a node's row: words are on the lowest row, their parts of speech right above."""
     if isinstance(node.node, str):
         return bottom
     return bottom - 1 if node.node.is_preterminal else node.depth

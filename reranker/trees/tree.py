@@ -37,7 +37,7 @@ _ESCAPED_TOKEN = re.compile(
 )
 WHITE_SPACE = " \t\n\r\f\v"
 _BRACKET_TAGS = frozenset({"-LRB-", "-RRB-"})
-# Labels of phrases, which alone may be empty: that is left where a trace was deleted.
+# Labels of phrases. Only phrases may be empty: a deleted trace leaves an empty phrase.
 _PHRASE_LABELS = (
     "ADJP ADVP CLP CONJP CP DNP DP DVP FRAG INTJ IP LCP LST NAC NML NP NX PP PRN PRT QP RRC "
     "S SBAR SBARQ SINV SQ UCP VP WHADJP WHADVP WHNP WHPP X"
@@ -47,9 +47,9 @@ _WORD_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 
 
 def bracket_tokens(text: str) -> list[str]:
-    """Return the opening brackets with their labels, the closing ones and the words of a text,
+    """Return the opening brackets with their labels, the closing brackets and the words of a text,
     whether it is a tree or not. A backslash keeps a bracket in its word, as in a ``Tree``, unless
-    only without that the brackets balance."""
+    the brackets balance only without this rule."""
     if "\\" not in text:
         return _BRACKET_TOKEN.findall(text)
     tokens = _ESCAPED_TOKEN.findall(text)
@@ -144,7 +144,7 @@ class Tree:
 
     @classmethod
     def from_nltk(cls, tree: nltk.Tree) -> Tree:
-        """Convert; brackets inside words and labels are written -LRB- and -RRB-.
+        """Convert an nltk tree; write brackets inside words and labels as -LRB- and -RRB-.
 
         Raises TreeError as ``from_string`` does, and ``not-a-tree`` for a leaf that is not one
         word (a pair, an empty string, words with a space) and for a label with a space in it.
@@ -170,7 +170,7 @@ class Tree:
         return cls.from_string(" ".join(text))
 
     def to_nltk(self) -> nltk.Tree:
-        """This tree as ``nltk.Tree``."""
+        """Return this tree as ``nltk.Tree``."""
         import nltk
 
         root = nltk.Tree(self.label, [])
@@ -187,16 +187,16 @@ class Tree:
 
     @property
     def is_preterminal(self) -> bool:
-        """True for a part-of-speech node: exactly one child, and that a word."""
+        """Return whether this is a part-of-speech node: exactly one child, a word."""
         return len(self.children) == 1 and isinstance(self.children[0], str)
 
     @property
     def is_trace(self) -> bool:
-        """True for a preterminal whose leaf is no word."""
+        """Return whether this is a preterminal whose leaf is not a word."""
         return self.label == TRACE and self.is_preterminal
 
     def preorder(self) -> Iterator[Tree]:
-        """Every constituent, parents before children, left to right."""
+        """Yield every constituent, parents before children, left to right."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -204,11 +204,11 @@ class Tree:
             stack.extend(c for c in reversed(node.children) if isinstance(c, Tree))
 
     def leaves(self) -> list[str]:
-        """The words and traces, left to right."""
+        """Return the words and traces, left to right."""
         return self._leaves(with_traces=True)
 
     def words(self) -> list[str]:
-        """The leaves without traces."""
+        """Return the leaves without traces."""
         return self._leaves(with_traces=False)
 
     def _leaves(self, with_traces: bool) -> list[str]:
@@ -223,15 +223,15 @@ class Tree:
         return leaves
 
     def tags(self) -> list[str]:
-        """The label of every preterminal, left to right."""
+        """Return the label of every preterminal, left to right."""
         return [node.label for node in self.preorder() if node.is_preterminal]
 
     def word_tags(self) -> list[str]:
-        """The tags without those of traces."""
+        """Return the tags of words, without the tags of traces."""
         return [tag for tag in self.tags() if tag != TRACE]
 
     def with_tags(self, tags: Iterable[str]) -> Tree:
-        """This tree with other part-of-speech tags, left to right; traces stay.
+        """Return this tree with other part-of-speech tags, left to right; traces stay.
 
         Raises TreeError (``wrong-length``) unless there is one tag for each of the others.
         """
@@ -241,7 +241,7 @@ class Tree:
         return self._with_leaves(iter(tags), None)
 
     def with_words(self, words: Iterable[str]) -> Tree:
-        """This tree with other words, left to right; traces stay.
+        """Return this tree with other words, left to right; traces stay.
 
         Raises TreeError (``wrong-length``) unless there is one word for each leaf but the traces.
         """
@@ -270,7 +270,7 @@ class Tree:
         return Tree.from_string(" ".join(text))
 
     def to_string(self) -> str:
-        """The tree on one line, one space before every child: ``(S (NP (PRP It)) ...)``."""
+        """Return the tree on one line, one space before every child: ``(S (NP (PRP It)) ...)``."""
         text: list[str] = []
         stack: list[Tree | str] = [self]
         while stack:
@@ -292,7 +292,7 @@ class Tree:
         return hash(self.to_string())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled flat, since pickle recurses: words, and labels with their numbers of children."""
+        """Pickle flat, since pickle recurses: words, and labels with their numbers of children."""
         flat: list[str | tuple[str, int]] = []
         stack: list[Tree | str] = [self]
         while stack:
@@ -311,18 +311,18 @@ class Tree:
         return f"<Tree {shortened(repr(shortened(text))[1:-1], 80)}>"
 
     def to_svg(self) -> str:
-        """A drawing of the tree."""
+        """Draw the tree."""
         from reranker.trees.svg import drawing
 
         return drawing(self)
 
     def _repr_svg_(self) -> str:
-        """What notebooks show."""
+        """Return the drawing that notebooks show."""
         return self.to_svg()
 
 
 def shortened(text: str, most: int = 60) -> str:
-    """The beginning of a text of more than ``most`` characters, for a repr."""
+    """Return a text, or its beginning if it has more than ``most`` characters, for a repr."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -340,7 +340,7 @@ def short_repr(value: Any) -> str:
 
 
 def _from_flat(flat: list[str | tuple[str, int]]) -> Tree:
-    """The tree of ``Tree.__reduce__``."""
+    """Rebuild the tree of ``Tree.__reduce__``."""
     nodes: list[Tree | str] = []
     for entry in reversed(flat):  # children before their parents
         if isinstance(entry, str):
@@ -356,14 +356,14 @@ def _from_flat(flat: list[str | tuple[str, int]]) -> Tree:
 
 @lru_cache(maxsize=32_768)
 def _part_of_speech(token: str) -> Tree:
-    """The node for ``(DT the)``; candidates of one sentence share nearly all of these."""
+    """Return the node for ``(DT the)``; candidates of one sentence share nearly all such nodes."""
     tag, word = token[1:-1].split(" ")
     return Tree(tag, (word,))
 
 
 def lost_word(label: str, parent: str) -> str:
-    """Return why a bracket without content, in one labelled ``parent``, may be a word that would be
-    lost; nothing for an empty constituent in a constituent.
+    """Return why an empty bracket in a bracket labelled ``parent`` may be a lost word; "" for an
+    empty constituent in a constituent.
 
     >>> lost_word("word", "NN"), lost_word("NP-SBJ", "S")
     ("a label without a word, or a word without a label: '(word)'", '')
@@ -378,12 +378,12 @@ def lost_word(label: str, parent: str) -> str:
 
 
 def _is_phrase(label: str) -> bool:
-    """Return whether a label is one of constituents, whatever its function tags."""
+    """Return whether a label, with or without function tags, is a phrase's."""
     return re.split("(?<!^)[-=]", label, maxsplit=1)[0] in PHRASES
 
 
 def _symbol(text: str) -> str:
-    """``text`` as a word or label can be written between brackets."""
+    """Return ``text`` as a word or label can be written between brackets."""
     if not text or any(space in text for space in WHITE_SPACE):
         raise TreeError("not-a-tree", f"not one word or label: {text[:40]!r}")
     return text.translate(_WORD_BRACKETS)

@@ -1,5 +1,5 @@
-"""Reads trees from treebanks as they are distributed: files, folders and patterns; a tree on one
-line or over several; plain, gzip or zstd."""
+"""Trees from treebanks as they are distributed: files, folders and patterns; a tree on one line or
+over several; plain, gzip or zstd."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from reranker.trees.tree import WHITE_SPACE, Tree
 
 logger = logging.getLogger(__name__)
 
-# What treebanks call files of trees. Not .prd: the Penn Treebank has the same trees, with tags, in
-# .mrg.
+# The endings of treebanks' files of trees. Not .prd: in the Penn Treebank, .mrg has the same trees,
+# with tags.
 ENDINGS = (".mrg", ".ptb", ".tree", ".trees", ".parse", psd.ENDING)
 _PACKED = (".gz", ".zst")
-_HEAD_LINES = 400  # that show whether a file without a name is a historical corpus
+_HEAD_LINES = 400  # show whether a file without a name is a historical corpus
 _SHOWN = 40
 
 Name = str | os.PathLike[str]  # a file, a folder, a pattern, or ``-`` for standard input
@@ -37,13 +37,13 @@ class TreeText(NamedTuple):
     line: int
     text: str
     problem: tuple[str, str] | None = None
-    """A code and a message about a text that is not what the file should hold."""
+    """A code and a message about a text that the file should not hold."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
     def tree(self) -> Tree:
-        """Return the tree. Raises TreeError as ``Tree.from_string``, and for a ``problem``."""
+        """Return the tree. Raises TreeError as ``Tree.from_string`` does, and for a ``problem``."""
         if self.problem:
             raise TreeError(*self.problem)
         return Tree.from_string(self.text)
@@ -59,13 +59,13 @@ class TreePiece(NamedTuple):
 
     @property
     def is_spread(self) -> bool:
-        """Return whether the piece is a finished tree of several lines."""
+        """Return whether the piece is a finished tree over several lines."""
         return self.end > self.line and open_brackets(self.text) == 0
 
 
 def treebank_files(names: Iterable[Name]) -> list[str]:
-    """The files that the names stand for; for a folder, those in and below it that end in one of
-    ``ENDINGS``, packed or not, sorted by name, folder by folder.
+    """Return the files that the names stand for: for a folder, its files, at any depth, that end in
+    one of ``ENDINGS``, packed or not, sorted by name, folder by folder.
 
     Raises InputError for a pattern that matches nothing and for a folder without such files.
     """
@@ -82,7 +82,7 @@ def treebank_files(names: Iterable[Name]) -> list[str]:
 
 
 def named(names: Iterable[Name]) -> str:
-    """The name of a treebank in messages.
+    """Return the name of a treebank in messages.
 
     >>> named(["23/1.mrg"]), named(["23/1.mrg", "23/2.mrg", "23/3.mrg"])
     ('23/1.mrg', '23/1.mrg and 2 more')
@@ -96,7 +96,7 @@ def _holds_trees(path: Path) -> bool:
 
 
 def _unpacked(name: str) -> str:
-    """A file's name without the ending of what packed it."""
+    """Return a file's name without the ending of its compression."""
     name = name.lower()
     for ending in _PACKED:
         name = name.removesuffix(ending)
@@ -104,7 +104,7 @@ def _unpacked(name: str) -> str:
 
 
 class Remarks:
-    """Says once, for all files of a treebank, that lines between trees are skipped."""
+    """A warning, given once for all files of a treebank, that lines between trees are skipped."""
 
     def __init__(self, say: Callable[[str], None] = logger.warning) -> None:
         self._say: Callable[[str], None] | None = say
@@ -118,11 +118,12 @@ class Remarks:
 
 
 class TreeReader:
-    """Iterates over the trees of a treebank's file, finished or not, over every line of text
-    between trees, and over blank lines between trees as pieces without text.
+    """An iterator over the pieces of a treebank's file: trees, finished or not, lines of text
+    between trees, and blank lines between trees as pieces without text.
 
-    Every command reads its treebanks with this. Remarks and notices are skipped. In a historical
-    corpus, blank lines and trees without words are left out, and the other trees are plain.
+    Every command reads its treebanks with this class. Remarks and notices are skipped. In a
+    historical corpus, blank lines and trees without words are left out, and the other trees are
+    plain.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class TreeReader:
         remarks: Remarks | None = None,
         head: Sequence[str] | None = None,
     ) -> None:
-        """``head`` is the beginning of ``lines``, if they are not to be read ahead."""
+        """Examine ``head``, the beginning of ``lines``, or read it ahead if it is not given."""
         if head is None:
             lines = iter(lines)
             head = list(itertools.islice(lines, _HEAD_LINES))
@@ -170,7 +171,7 @@ def tree_lines(file: str | TextFile) -> Iterator[str]:
 
 
 def read_texts(names: Iterable[Name], remarks: Remarks | None = None) -> Iterator[TreeText]:
-    """Every tree of the files, in order, including broken ones; blank lines are ignored.
+    """Yield every tree of the files, in order, including broken ones; ignore blank lines.
 
     Raises InputError for a file that cannot be read to its end.
     """
@@ -182,7 +183,7 @@ def read_texts(names: Iterable[Name], remarks: Remarks | None = None) -> Iterato
 
 
 def read_treebank(names: Iterable[Name]) -> Iterator[Tree]:
-    """Every tree of the files, in order; a broken one is skipped and logged with file, line and
+    """Yield every tree of the files, in order; skip a broken tree and log its file, line and
     reason. Raises InputError for a file that cannot be read to its end or contains no tree."""
     remarks = Remarks()
     for file in treebank_files(names):
@@ -198,16 +199,16 @@ def read_treebank(names: Iterable[Name]) -> Iterator[Tree]:
 
 
 def read_sentences(names: Iterable[Name]) -> list[TreeText]:
-    """Every sentence of the files, in order, to be compared with the sentences of other files.
-    See ``sentences``; raises InputError as ``read_texts`` does."""
+    """Return every sentence of the files, in order, to be compared with the sentences of other
+    files. See ``sentences``; raises InputError as ``read_texts`` does."""
     return sentences((file, list(tree_lines(file))) for file in treebank_files(names))
 
 
 def sentences(files: Iterable[tuple[str, list[str]]]) -> list[TreeText]:
-    """The sentences in the lines of files, broken ones too.
+    """Return the sentences in the lines of files, including broken ones.
 
-    Where no tree takes up several lines, each line is a sentence, as EVALB reads it: it may have
-    several trees, or none. Where one does, blank lines mean nothing.
+    Where no tree takes up several lines, each line is a sentence, as EVALB reads it, with any
+    number of trees. Where one does, blank lines are ignored.
     """
     places: list[TreeText] = []
     remarks = Remarks()
