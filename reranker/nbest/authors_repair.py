@@ -14,9 +14,9 @@ DUMMY = "DUMMY"
 
 
 def read_as_authors(text: str, count: int | None = None) -> Skeleton:
-    """The skeleton of a linearised candidate, with ``count`` words if given.
+    """Return the skeleton of a linearised candidate, with ``count`` words if given.
 
-    Missing words are added at the end; surplus ones are dropped, as is every bracket that opens
+    Missing words are added at the end. Surplus words are dropped, as is every bracket that opens
     after the last word, together with the next closing one. Then missing closing brackets are added
     at the end, and a ``DUMMY`` is opened at the start for each surplus one. Raises TreeError if the
     result is still not a tree (``unbalanced``) or has no words (``empty``).

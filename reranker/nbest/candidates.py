@@ -37,19 +37,20 @@ def from_candidates(
     sentence: Sentence | None = None,
     source: Source = _CANDIDATES,
 ) -> NBest:
-    """The candidates of one sentence: those that are trees of it, and the others ``rejected``.
+    """Return an NBest of one sentence: the candidates that are trees of it, and the others
+    ``rejected``.
 
     ``parser_scores`` are natural-log probabilities, one for each candidate; None and numbers that
-    are not finite mean that there is none. The words are those of ``sentence``, else of the first
-    tree. ``source`` says how strings are written; by default, each shows that (``accept``). Errors
-    name ``line``, by default the candidate's place counted from 1.
+    are not finite mean that a candidate has no score. The words are those in ``sentence``, else in
+    the first tree. ``source`` names the notation of strings; by default, each string shows its own
+    (``accept``). Errors name ``line``, by default the candidate's place counted from 1.
 
     >>> nbest = from_candidates(["(S (NP (PRP It)) (VP (VBZ runs)))", "(S (NP"], [-30.4, -31.9])
     >>> nbest.candidates[0].parser_score, nbest.rejected[0].code
     (-30.4, 'unbalanced')
 
-    Raises InputError for anything but a list, for scores that are not one for each candidate
-    or not numbers, and for strings that hide their words if there is no ``sentence``.
+    Raises InputError if ``candidates`` is not a list, if the scores are not numbers or not one for
+    each candidate, and for strings that hide their words if there is no ``sentence``.
     """
     raw = raw_list(candidates, parser_scores, id=id, line=line, sentence=sentence)
     return accept(raw, source)
@@ -63,7 +64,8 @@ def raw_list(
     line: int | None = None,
     sentence: Sentence | None = None,
 ) -> RawList:
-    """``from_candidates`` without the check against the words, for readers of files."""
+    """Return the list of ``from_candidates`` before its check against the words, for readers of
+    files."""
     trees = listed(candidates)
     if parser_scores is None:
         parser_scores = [None] * len(trees)
@@ -80,7 +82,8 @@ def raw_list(
 
 
 def listed(candidates: Iterable[T]) -> list[T]:
-    """The candidates; raises InputError for a single one, or for anything but a list."""
+    """Return the candidates as a list; raise InputError for a single candidate, or for anything but
+    a list."""
     kind = "string" if isinstance(candidates, str) else type(candidates).__name__
     if hasattr(candidates, "readline"):
         raise InputError(f"expected a list of candidates, not a file ({kind}): pass [tree, ...]")
@@ -91,8 +94,8 @@ def listed(candidates: Iterable[T]) -> list[T]:
 
 
 def log_probabilities(scores: Iterable[SupportsFloat | None]) -> list[Any]:
-    """The scores of a caller who claims that they are log-probabilities; raises InputError for one
-    that cannot be. Scores in files are not checked: they may be of other kinds."""
+    """Return a caller's scores; raise InputError for a score that cannot be a log-probability.
+    Scores in files are not checked: they may be of other kinds."""
     if not isinstance(scores, Iterable):
         raise InputError(f"parser_scores: one number per candidate, not {scores!r}")
     checked = list(scores)

@@ -17,8 +17,8 @@ UNKNOWN_TAG = "XX"
 LEAST_PROBABILITY = 1e-3
 
 Repair = bool | Literal["authors"]
-"""Whether broken candidates are repaired; ``authors`` repairs those of seq2seq parsers as their
-authors do."""
+"""The repair of broken candidates; ``authors`` repairs those of seq2seq parsers as their authors
+do."""
 
 Order = Literal["given", "score", "frequency"]
 """The order of a list's candidates: as the parser gave them, best first; or, for samples, which
@@ -26,14 +26,14 @@ come unordered, by score or by frequency. For pooled lists, ``score`` if it appl
 
 
 class Sentence(NamedTuple):
-    """The words a parser was given; ``tags`` is empty or has one tag a word."""
+    """The words given to a parser; ``tags`` is empty or has one tag for each word."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, words: Sequence[str], tags: Sequence[str] = ()) -> Sentence:
-        """The sentence of these words; brackets are written -LRB- and -RRB-, as in trees.
+        """Return the sentence of these words; write brackets as -LRB- and -RRB-, as in trees.
 
         Raises InputError unless each word and tag is a string without white space and there are no
         tags or one for each word.
@@ -44,7 +44,7 @@ class Sentence(NamedTuple):
         return sentence
 
     def flat_tree(self, root: str = "TOP") -> str:
-        """The tree of a parser that fails: every word under one constituent."""
+        """Return the tree for a parser that fails: every word under one constituent."""
         tags = self.tags or (UNKNOWN_TAG,) * len(self.words)
         nodes = (Tree(tag, (word,)) for tag, word in zip(tags, self.words, strict=True))
         return Tree(root, (Tree("S", tuple(nodes)),)).to_string() if self.words else f"({root} )"
@@ -59,16 +59,16 @@ def _symbols(symbols: Sequence[str], name: str) -> tuple[str, ...]:
 
 
 class Origin(NamedTuple):
-    """Where a sentence is in a text."""
+    """The place of a sentence in a text."""
 
     file: str
     line: int
-    """The line of its first word, from 1."""
+    """The line of the sentence's first word, from 1."""
     text: str
-    """From its first word to its last."""
+    """The text from the sentence's first word to its last."""
     offsets: tuple[tuple[int, int], ...]
-    """The first character of each word and the one after its last, counted from 0 at the start of
-    the file's text."""
+    """The half-open span of each word in characters, counted from 0 at the start of the file's
+    text."""
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -88,7 +88,7 @@ class RawCandidate(NamedTuple):
 
 
 class RawList(NamedTuple):
-    """One sentence's candidates in the parser's order, not checked yet."""
+    """The candidates of a sentence in the parser's order, not checked yet."""
 
     id: str
     line: int
@@ -104,14 +104,14 @@ class Candidate:
 
     index: int
     text: str
-    """The tree as it was given, on one line; a repaired one in the same notation."""
+    """The tree as given, on one line; a repaired tree in the same notation."""
     tokens: tuple[str, ...]
     """The linearised tree, with the sentence's own words (``reranker.trees.linearize``)."""
     parser_score: float | None
     """The parser's joint log-probability in nats."""
     line: int
     tags: tuple[str, ...] | None = None
-    """Given if ``text`` has no part-of-speech nodes of its own."""
+    """The tags, given if ``text`` has no part-of-speech nodes."""
     is_repaired: bool = False
     file: str = ""
 
@@ -120,13 +120,13 @@ class Candidate:
 
     @property
     def words(self) -> list[str]:
-        """The sentence's words, in the list's spelling."""
+        """Return the sentence's words, in the list's spelling."""
         return [token for token in self.tokens if is_word(token)]
 
     @property
     def tree(self) -> Tree:
-        """The tree with the sentence's own words, and tags where the dialect or the user gives
-        them."""
+        """Return the tree with the sentence's own words, and with tags that the dialect or the user
+        gives."""
         words = self.words
         if self.tags is not None:
             tree = delinearize(self.tokens, words, self.tags, root="TOP")
@@ -136,13 +136,13 @@ class Candidate:
         return tree if tree.leaves() == words else tree.with_words(words)
 
     def rejected(self, code: str, message: str) -> Rejected:
-        """This candidate as a rejected one."""
+        """Return this candidate as a rejected one."""
         return Rejected(self.index, self.line, code, message, self.text, self.file)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Rejected:
-    """An entry of a list that cannot be used, and why.
+    """An entry of a list that cannot be used, and the reason.
 
     ``code`` is one of TreeError's, or ``encoding`` (bytes that are not UTF-8), ``surplus`` (beyond
     the number in the header), ``truncated`` (the list is missing from here on),
@@ -162,7 +162,7 @@ class Rejected:
 
     @property
     def is_tree(self) -> bool:
-        """Whether the text is a tree, though not one of this sentence or list."""
+        """Return whether the text is a tree, though not a tree of this sentence or list."""
         if self.code not in ("wrong-length", "wrong-words", "surplus", "no-score"):
             return False
         try:
@@ -174,11 +174,11 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Certainty:
-    """How sure a parser is of a sentence, over all trees that it considers."""
+    """The certainty of a parser about a sentence, over all trees that the parser considers."""
 
     probabilities: Mapping[tuple[int, int, str], float]
-    """P(the tree has this bracket | words), by its first word, the word after its last, and its
-    label; missing below ``LEAST_PROBABILITY``."""
+    """P(bracket | words) by the bracket's first word, the word after its last, and its label;
+    values below ``LEAST_PROBABILITY`` are missing."""
     entropy: float
     """Entropy of the distribution over trees, in nats; 0 if one tree is certain."""
 
@@ -186,8 +186,8 @@ class Certainty:
         return f"Certainty({len(self.probabilities)} brackets, entropy={self.entropy:.2f})"
 
     def of(self, tokens: Sequence[str]) -> list[tuple[int, int, str, float]]:
-        """The brackets of a linearised tree, each with its probability: parents before children,
-        left to right."""
+        """Return the brackets of a linearised tree, each with its probability: parents before
+        children, left to right."""
         return [
             (
                 each.start,
@@ -200,13 +200,13 @@ class Certainty:
         ]
 
     def rows(self) -> list[tuple[int, int, str, float]]:
-        """All of ``probabilities``, rounded to 4 decimals, ordered by place and label."""
+        """Return all of ``probabilities``, rounded to 4 decimals, ordered by place and label."""
         rows = ((*key, round(value, 4)) for key, value in self.probabilities.items())
         return sorted(rows, key=lambda row: (row[0], -row[1], row[2]))
 
     def mean(self, tokens: Sequence[str]) -> float | None:
-        """The mean over the brackets of a tree: its expected precision. None without any
-        bracket."""
+        """Return the mean probability of a tree's brackets: its expected precision. None without
+        any bracket."""
         probabilities = [probability for *_, probability in self.of(tokens)]
         return sum(probabilities) / len(probabilities) if probabilities else None
 
@@ -222,19 +222,19 @@ class NBest:
     sentence: Sentence | None = None
     order: Order = "given"
     origin: Origin | None = None
-    """The place of a sentence in a text that was parsed."""
+    """The place of a sentence in a parsed text."""
     root: str = "TOP"
-    """The root of the trees of the parser that was given the text."""
+    """The root label of the parser's trees."""
     certainty: Certainty | None = None
-    """How certain the parser is, if it can tell."""
+    """The parser's certainty, if known."""
 
     def __repr__(self) -> str:
         return short_repr(self)
 
     @property
     def fallback(self) -> str:
-        """The answer if no candidate can be used: the parser's first text that is a tree, else a
-        flat tree of the sentence's words, else ``(TOP )``; with ``root`` for TOP."""
+        """Return the answer if no candidate can be used: the parser's first text that is a tree,
+        else a flat tree of the sentence's words, else ``(TOP )``; with ``root`` for TOP."""
         for rejected in sorted(self.rejected, key=lambda entry: entry.index):
             if rejected.is_tree:
                 return rejected.text
@@ -242,15 +242,15 @@ class NBest:
 
     @property
     def words(self) -> Sequence[str]:
-        """The sentence's words; empty if there is neither a sentence nor a candidate."""
+        """Return the sentence's words; empty if there is neither a sentence nor a candidate."""
         if self.sentence:
             return self.sentence.words
         return self.candidates[0].words if self.candidates else ()
 
     def digest(self) -> str:
-        """A digest by which the list is recognised when the same input is read again: for a
-        sentence of a text, of its words and place, whatever the parser returned; for any other
-        list, of its whole content."""
+        """Return a digest that identifies the list when the same input is read again. The digest of
+        a sentence in a text covers its words and place, whatever the parser returned; the digest of
+        any other list covers its whole content."""
         words = map(" ".join, self.sentence or ())
         if self.origin is not None:
             return text_digest(self.origin.text, str(self.origin.offsets), *words)
@@ -260,8 +260,8 @@ class NBest:
         return text_digest(self.id, *words, scores, rejected, *texts)
 
     def duplicates(self) -> list[int | None]:
-        """For each candidate, the index of the first one with the same tokens; None for that one
-        itself. Candidates with the same tokens get the same scores."""
+        """Return, for each candidate, the index of the first candidate with the same tokens; None
+        for that first one. Candidates with the same tokens get the same scores."""
         first: dict[tuple[str, ...], int] = {}
         originals = [first.setdefault(entry.tokens, entry.index) for entry in self.candidates]
         return [

@@ -1,5 +1,5 @@
-"""From a raw list to an NBest: accepts every candidate that is a tree of its sentence and rejects
-the others.
+"""NBests from raw lists: every candidate that is a tree of its sentence is accepted, the others are
+rejected.
 
 The words of a sentence are the user's, else the file's own, else those of the list's first
 candidate that hides none. Words are put into a candidate by position.
@@ -38,8 +38,8 @@ from reranker.nbest.words import check_words, encoding_fault, is_placeholder, pr
 from reranker.trees.linearize import is_word, linearize_text
 from reranker.trees.tree import MAX_WORDS
 
-# No list that a parser made grows by as many characters.
-_MOST_ADDED = 10_000_000
+# No list from a parser grows by as many characters.
+_MAX_ADDED = 10_000_000
 
 
 class Room:
@@ -49,18 +49,18 @@ class Room:
     long sentence could become as long as the product of both.
     """
 
-    def __init__(self, characters: int = _MOST_ADDED) -> None:
-        """Lists may become twice as long as they and their sentences are written, and so many
-        characters longer."""
+    def __init__(self, characters: int = _MAX_ADDED) -> None:
+        """Let lists grow to twice the length of their text and sentences, and by this many
+        characters more."""
         self._left = characters
 
     def give(self, sentence: Sentence) -> None:
-        """Add the room for a list's sentence."""
+        """Add the allowance for a list's sentence."""
         self._left += _length(sentence.words)
 
     def take(self, text: str, words: Sequence[str]) -> None:
-        """Count a candidate, before ``words`` are put into it. Raises TreeError (``too-long``) if
-        there is no room for them."""
+        """Count a candidate before ``words`` are put into it. Raises TreeError (``too-long``) if
+        the limit is exceeded."""
         if len(words) > MAX_WORDS:
             raise TreeError("too-long", f"the sentence has {len(words)} words, over {MAX_WORDS}")
         length = _length(words)
@@ -75,7 +75,7 @@ class Room:
 
 
 def _length(words: Sequence[str]) -> int:
-    """Return the characters of words and of a space behind each."""
+    """Return the number of characters in words, with a space after each."""
     return sum(map(len, words)) + len(words)
 
 
@@ -83,11 +83,11 @@ _HIDDEN = f"the words are {PLACEHOLDER}: give the sentences (tokens)"
 
 
 class Source(NamedTuple):
-    """Where a list comes from, how its candidates are written, and how to treat them."""
+    """The origin of a list, the notation of its candidates, and their treatment."""
 
     name: str
     notation: Notation | None = None
-    """None: it is found for each candidate."""
+    """None: the notation is found for each candidate."""
     repair: Repair | None = None
     """Repair broken candidates; None repairs those of seq2seq parsers only."""
     restore: bool = False
@@ -112,16 +112,16 @@ class Source(NamedTuple):
         return self.notation is Notation.LINEARIZED if self.repair is None else bool(self.repair)
 
     def own_notation(self, raw: RawCandidate) -> Notation | None:
-        """Return the notation that a candidate shows, or None. One of a file whose trees are all
-        linearised need not show that, but can show that it is not."""
+        """Return the notation that a candidate shows, or None. A candidate of a file whose trees
+        are all linearised need not show its notation, but can show that it is in brackets."""
         if self.notation is Notation.BRACKETS:
             return self.notation
         found = None if raw.problem or len(raw.text) > MAX_LINE else own_notation(raw.text)
         return found if self.notation is None or found is Notation.BRACKETS else self.notation
 
     def skeleton(self, text: str, count: int | None = None) -> Skeleton:
-        """A candidate's skeleton, repaired where necessary, with ``count`` words if given. Raises
-        TreeError if it cannot be repaired."""
+        """Return a candidate's skeleton, repaired where necessary, with ``count`` words if given.
+        Raises TreeError if the candidate cannot be repaired."""
         if self.repair == "authors" and self.notation is Notation.LINEARIZED:
             return read_as_authors(text, count)
         skeleton = read_skeleton(text, self.notation or Notation.BRACKETS)
@@ -151,7 +151,7 @@ class _Parsed(NamedTuple):
 
     @property
     def has_stand_ins(self) -> bool:
-        """Whether a seq2seq parser wrote ``XX`` or ``_DT_`` in place of words."""
+        """Return whether a seq2seq parser wrote ``XX`` or ``_DT_`` in place of words."""
         is_linearized = self.source.notation is Notation.LINEARIZED
         return is_linearized and any(map(is_stand_in, self.words))
 
@@ -161,12 +161,12 @@ def accept(
 ) -> NBest:
     """Separate a list's usable candidates from rejected ones, with indices from ``first_index``.
 
-    Each is read in the notation that it shows. One that shows none, or that lacks brackets and
-    could be of any, is read in the notation of most accepted candidates that show theirs and are
-    not repaired, at a tie of the first; without any, in brackets. So nothing that is rejected or
-    repaired changes another candidate.
+    Each candidate is read in the notation that it shows. If it shows none, or lacks brackets and
+    could be in any, it is read in the notation shown by most of the accepted candidates that show
+    one and are not repaired; ties go to the first, and without any such candidate the notation is
+    brackets. So no rejected or repaired candidate changes another one.
 
-    Raises InputError if the candidates hide their words, ``source`` says that they do so, and there
+    Raises InputError if the candidates hide their words, ``source`` names their notation, and there
     is no ``sentence``.
     """
     sentence = sentence or raw.sentence
@@ -214,7 +214,7 @@ def accept(
 def _most_shown(
     own: Sequence[Notation | None], results: Sequence[Candidate | Rejected]
 ) -> Notation | None:
-    """Return the notation of most accepted candidates that show it and are not repaired."""
+    """Return the notation that most of the accepted, unrepaired candidates show."""
     shown = Counter(
         notation
         for notation, result in zip(own, results, strict=True)
@@ -224,8 +224,8 @@ def _most_shown(
 
 
 def _is_open(notation: Notation | None, read: _Parsed | Rejected, source: Source) -> bool:
-    """Return whether other candidates show in which notation this one is to be read: it shows none,
-    or is broken and lacks only labels at closing brackets to be linearised."""
+    """Return whether other candidates decide the notation of this one: it shows none, or it is
+    broken and lacks only the labels of closing brackets to be linearised."""
     if notation is None:
         return True
     is_broken = isinstance(read, Rejected) or not read.is_whole
@@ -256,13 +256,13 @@ def _parse(index: int, raw: RawCandidate, source: Source, sentence: Sentence | N
             if not any(map(is_word, tokens)):
                 raise TreeError("empty", "the tree has no words except traces")
             return _Parsed(index, raw, source, tokens)
-    # The authors' repair needs to know at once how many words there are.
+    # The authors' repair needs the number of words at once.
     count = None
     if sentence and source.repair == "authors":
         source.take_room(raw.text, sentence.words)
         count = len(sentence.words)
     skeleton = source.skeleton(raw.text, count)
-    # The fault may be in a trace, for example, which the skeleton leaves out.
+    # The fault may be in a part that the skeleton leaves out, such as a trace.
     skeleton.fault = skeleton.fault or fault
     if skeleton.fault and not source.repairs:
         raise skeleton.fault
@@ -270,10 +270,11 @@ def _parse(index: int, raw: RawCandidate, source: Source, sentence: Sentence | N
 
 
 def _words_of_list(parsed: Sequence[_Parsed]) -> tuple[str, ...] | None:
-    """Return the words of the first candidate that hides none and has as many as the first, else of
-    the first; candidates that are not whole count only if there is no other.
+    """Return the words of the first candidate that hides none and has as many as the first
+    candidate, else the words of the first; use candidates that are not whole only if there is no
+    other.
 
-    A linearised one whose words all candidates hide shows nothing of them: then it is None.
+    Return None if the first candidate has stand-ins (``XX``) and every candidate hides its words.
     """
     parsed = [each for each in parsed if each.is_whole] or parsed
     if not parsed:
@@ -293,9 +294,10 @@ def _words_of_list(parsed: Sequence[_Parsed]) -> tuple[str, ...] | None:
 
 
 def _with_words(parsed: _Parsed, words: tuple[str, ...], source: Source) -> _Parsed:
-    """The candidate with its words replaced by the list's.
+    """Replace the candidate's words by the list's words.
 
-    Raises TreeError if it has other words, or a different number of them and must not be repaired.
+    Raises TreeError if the candidate has other words, or has a different number of words and must
+    not be repaired.
     """
     own_words = parsed.words
     if own_words == words:
@@ -317,10 +319,10 @@ def _with_words(parsed: _Parsed, words: tuple[str, ...], source: Source) -> _Par
 def _without_stand_ins(
     own_words: tuple[str, ...], skeleton: Skeleton, words: tuple[str, ...], source: Source
 ) -> tuple[str, ...]:
-    """The candidate's words, with a placeholder for each that may stand for any word.
+    """Return the candidate's words, with a placeholder for each that may stand for any word.
 
-    Those are tokens like ``_DT_`` of seq2seq parsers and their punctuation, which may stand for
-    other punctuation. Punctuation in the place of a word is a fault (``wrong-words``).
+    Such words are tokens like ``_DT_`` of seq2seq parsers, and their punctuation, which may stand
+    for other punctuation. Punctuation in the place of a word is a fault (``wrong-words``).
     """
     replaced = list(own_words)
     for place, (word, wanted) in enumerate(zip(own_words, words, strict=True)):

@@ -26,9 +26,10 @@ def not_nbest(
     text: str,
     expected: str = "the lists of a known format",
 ) -> KindError:
-    """The error for a file whose line ``line`` holds ``text`` where n-best lists should be.
+    """Return the error for a file whose line ``line`` holds ``text`` instead of n-best lists.
 
-    Its message says what the head looks like or, if that is unknown, what is ``expected``.
+    Its message names the kind of file that the head looks like or, if that is unknown,
+    ``expected``.
     """
     kind = guess(head)
     reason = f"looks like {kind}" if kind else f"expected {expected}"
@@ -37,7 +38,7 @@ def not_nbest(
 
 
 def guess(head: Sequence[str]) -> str:
-    """What a file with these first lines looks like, and what to do about it; '' if unknown."""
+    """Return the kind of file that these first lines look like, with a remedy; "" if unknown."""
     if kind := kind_of("".join(head)):
         return kind.described("trees")
     lines = [line.strip() for line in head if line.strip()]
@@ -47,14 +48,15 @@ def guess(head: Sequence[str]) -> str:
 
 
 def _is_prose(line: str) -> bool:
-    """Whether a line has words, and fewer brackets than a tree would have."""
+    """Return whether a line has words, and fewer brackets than a tree would have."""
     brackets = line.count("(")
     has_remark = brackets == 1 and not may_be_tree(line[line.index("(") :])
     return bool(_LETTERS.search(line)) and (4 * brackets < len(line.split()) or has_remark)
 
 
 def with_hint(lists: Iterable[NBest], tell: Callable[[str], None]) -> Iterator[NBest]:
-    """The lists; ``tell`` gets a hint if none of the first ``HINT_LISTS`` has two candidates."""
+    """Yield the lists; pass ``tell`` a hint if none of the first ``HINT_LISTS`` has two
+    candidates."""
     seen: list[tuple[int, list[str]]] = []
     for nbest in lists:
         yield nbest
@@ -68,8 +70,8 @@ def with_hint(lists: Iterable[NBest], tell: Callable[[str], None]) -> Iterator[N
 
 
 def _hint(seen: Sequence[tuple[int, list[str]]]) -> str | None:
-    """``seen`` has the number of candidates and the words of each list; None if there are not two
-    lists, or if one has two candidates."""
+    """Return a hint, or None if there are fewer than two lists or one has two candidates. ``seen``
+    has the number of candidates and the words of each list."""
     if len(seen) < 2 or any(candidates > 1 for candidates, _ in seen):
         return None
     lists = "every list" if len(seen) < HINT_LISTS else f"each of the first {HINT_LISTS} lists"

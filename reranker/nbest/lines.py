@@ -16,7 +16,7 @@ _LOGGER = logging.getLogger(__name__)
 HEAD_LINES = 400
 HEAD_CHARACTERS = 1 << 20
 
-# No parser writes a list of more lines than this.
+# No parser writes longer lists.
 LONGEST_LIST_LINES = 100_000
 LONGEST_LIST_CHARACTERS = 1 << 26
 
@@ -24,7 +24,7 @@ Group = tuple[int, list[RawCandidate]]  # a list's first line and its candidates
 
 
 class NumberedLines:
-    """Iterates over (line number from 1, line without its line break)."""
+    """An iterator over (line number from 1, line without its line break)."""
 
     def __init__(
         self,
@@ -32,8 +32,8 @@ class NumberedLines:
         beam: int | None = None,
         warn: Callable[[str], None] = _LOGGER.warning,
     ) -> None:
-        """``beam`` is the number of lines of a list, for files that do not say; readers report
-        scores that cannot be used to ``warn``. Raises InputError if the file cannot be read."""
+        """Open the file; raise InputError if it cannot be read. ``beam`` is the number of lines of
+        a list, for files that do not say; readers report unusable scores to ``warn``."""
         self._file = open_text(path, streams=True)
         self.name = self._file.name
         self.beam = beam
@@ -41,10 +41,10 @@ class NumberedLines:
         self._has_reported_score = False
         self._lines = iter(self._file)
         self._number = 0
-        self._bytes = 0  # of the lines that were taken
+        self._bytes = 0  # of the lines taken so far
         self.share_done: float | None = None
-        """Set by a dialect that reads the whole file before its first list: the share of lines
-        consumed so far."""
+        """The share of lines consumed so far, set by a dialect that reads the whole file before its
+        first list."""
         self.head: list[str] = []  # the first lines, from which the format is recognised
         size = 0
         for line in itertools.islice(self._lines, HEAD_LINES):
@@ -54,7 +54,7 @@ class NumberedLines:
                 break
 
     def report_score(self, line: int, text: str, expected: str) -> None:
-        """Warn about a score that cannot be used, but only about the first in the file."""
+        """Warn about the first unusable score in the file."""
         if not self._has_reported_score:
             self.warn(
                 f"{self.name}:{line}: not a usable score: {printable(text)[:60]!r}; in format "
@@ -76,23 +76,23 @@ class NumberedLines:
 
     @property
     def size(self) -> int | None:
-        """Bytes of the file; None if it is a pipe."""
+        """Return the bytes of the file; None if it is a pipe."""
         return self._file.size
 
     @property
     def position(self) -> int:
-        """For a file of known size, about where the lines read so far end."""
+        """Return about where the lines read so far end in a file of known size, in bytes."""
         if self.share_done is not None:
             return int(self.share_done * (self.size or 0))
         return self._file.position(self._bytes)
 
     @property
     def damage(self) -> str | None:
-        """After the last line, the reason why nothing more could be read; else None."""
+        """Return, after the last line, the reason why nothing more could be read; else None."""
         return self._file.damage
 
     def numbered(self, groups: Iterable[Group]) -> Iterator[RawList]:
-        """The groups as lists numbered 0, 1, ...; if the file is damaged, an additional one says
+        """Yield the groups as lists numbered 0, 1, ...; for a damaged file, add a list that says
         so."""
         position = 0
         for position, (start, candidates) in enumerate(groups, 1):
@@ -101,7 +101,7 @@ class NumberedLines:
             yield RawList(str(position), report[0].line, report)
 
     def damage_report(self) -> list[RawCandidate]:
-        """After the last line, an entry that says if the file is damaged."""
+        """Return, after the last line, an entry that says if the file is damaged."""
         if not self.damage:
             return []
         problem = ("truncated", f"the file is cut short: {self.damage}")
@@ -120,7 +120,7 @@ class NumberedLines:
 
 
 def separated(file: NumberedLines) -> Iterator[Group]:
-    """Lists of lines, one candidate per line, with a blank line after each list."""
+    """Yield lists of lines, one candidate per line, with a blank line after each list."""
     candidates: list[RawCandidate] = []
     for number, line in file:
         if text := line.strip():
@@ -133,7 +133,8 @@ def separated(file: NumberedLines) -> Iterator[Group]:
 
 
 def of_length(file: NumberedLines, beam: int) -> Iterator[Group]:
-    """Lists of ``beam`` lines, one candidate per line, short lists padded with blank lines."""
+    """Yield lists of ``beam`` lines, one candidate per line, short lists padded with blank
+    lines."""
     candidates: list[RawCandidate] = []
     for number, line in file:
         candidates.append(RawCandidate(number, line.strip()))
@@ -149,7 +150,7 @@ def of_length(file: NumberedLines, beam: int) -> Iterator[Group]:
 
 
 def cut_short(candidates: Sequence[RawCandidate], promised: int, start: int) -> RawCandidate:
-    """The entry that says what is missing from a list; its line is that of the last candidate."""
+    """Return an entry for the missing end of a list, at the line of the last candidate."""
     message = f"the list is cut short: {len(candidates)} of {promised} candidates are there"
     line = candidates[-1].line if candidates else start
     return RawCandidate(line, "", problem=("truncated", message))

@@ -1,4 +1,4 @@
-"""The three notations of candidates, and how broken ones are repaired.
+"""The three notations of candidates, and the repair of broken ones.
 
 ``BRACKETS``    ``(S (NP (DT the) ...))``, parts of speech included: linearised by
                 ``reranker.trees.linearize.linearize_text``, not here.
@@ -44,17 +44,17 @@ class Notation(Enum):
 
 @dataclass(slots=True)
 class Skeleton:
-    """A candidate's brackets, its words or their placeholders, and its first fault; built piece by
-    piece, repairing brackets on the way."""
+    """A candidate's brackets, its words or their placeholders, and its first fault. It is built
+    piece by piece, and repairs brackets on the way."""
 
     tokens: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)  # "" where the notation has none
     fault: TreeError | None = None
     _open: list[str] = field(default_factory=list)  # labels of the constituents that are open
-    _open_labels: Counter[str] = field(default_factory=Counter)  # how many have each
-    _roots: int = 0  # what stands side by side at the top
+    _open_labels: Counter[str] = field(default_factory=Counter)  # their counts
+    _roots: int = 0  # nodes side by side at the top
     _wraps: int = 0  # surplus closing brackets
-    _wrappers: list[str] = field(default_factory=list)  # what they close, the innermost first
+    _wrappers: list[str] = field(default_factory=list)  # the openers they need, innermost first
 
     def add_word(self, word: str, tag: str) -> None:
         if not self._open:
@@ -64,7 +64,7 @@ class Skeleton:
         self.tags.append(tag)
 
     def lose_word(self, label: str) -> None:
-        """Note a bracket that holds nothing, if its label may be a word."""
+        """Note a fault for an empty bracket whose label may be a word."""
         if reason := lost_word(label, self._open[-1] if self._open else ""):
             self._fault("not-a-tree", reason)
 
@@ -78,8 +78,8 @@ class Skeleton:
             raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are open")
 
     def close(self, label: str) -> None:
-        """Close a constituent: the innermost if there is no label; if none is open, everything so
-        far."""
+        """Close the innermost constituent with the label; without a label, the innermost
+        constituent; if none is open, everything so far."""
         label = FUNCTION_TAG.sub("", label)
         if not self._open:
             self._wrap(label or "TOP")
@@ -92,7 +92,7 @@ class Skeleton:
         self._close_innermost()
 
     def finish(self) -> None:
-        """After the last piece, close what is open and remove the root wrapper."""
+        """Close the open constituents after the last piece, and remove the root wrapper."""
         if self._open:
             self._fault("unbalanced", f"{len(self._open)} bracket(s) left open at the end")
         while self._open:
@@ -103,11 +103,12 @@ class Skeleton:
         _strip_root(self.tokens)
 
     def fit(self, count: int) -> None:
-        """Adjust the skeleton to ``count`` words: missing ones are added at the end of the root
-        constituent, surplus ones are dropped with the constituents that held nothing else (Suzuki
-        et al.).
+        """Adjust the skeleton to ``count`` words: add missing words at the end of the root
+        constituent, or drop surplus words with the constituents that held nothing else (Suzuki et
+        al.).
 
-        Raises TreeError (``wrong-length``) for a ``count`` of 0, which no tree has."""
+        Raises TreeError (``wrong-length``) for a ``count`` of 0, which no tree has.
+        """
         missing = count - len(self.tags)
         if missing == 0:
             return
@@ -130,7 +131,7 @@ class Skeleton:
         _strip_root(self.tokens)
 
     def to_text(self, notation: Notation, like: str) -> str:
-        """The skeleton in ``notation``, with closing brackets written as in ``like``."""
+        """Return the skeleton in ``notation``, with closing brackets written as in ``like``."""
         tokens = with_root(self.tokens)
         if notation is Notation.LINEARIZED:
             closer = ")_" if ")_" in like else ")"
@@ -166,8 +167,8 @@ class Skeleton:
 
 
 def may_be_tree(text: str) -> bool:
-    """Whether a line can be a tree, the beginning of one, or a failed parse like ``(())``: it has
-    brackets and no words outside them."""
+    """Return whether a line can be a tree, the beginning of one, or a failed parse like ``(())``:
+    it has brackets and no words outside them."""
     depth = 0
     has_words = False
     labels = set()
@@ -185,7 +186,7 @@ def may_be_tree(text: str) -> bool:
 
 
 def with_root(tokens: Sequence[str]) -> Sequence[str]:
-    """The tokens ready to be written: under ``TOP`` if they would not be read as a single tree, or
+    """Return the tokens to write: under ``TOP`` if they would not be read as a single tree, or
     would lose an outermost bracket that looks like a root."""
     if _is_constituent(tokens) and tokens[0][1:] not in ROOT_LABELS:
         return tokens
@@ -193,13 +194,13 @@ def with_root(tokens: Sequence[str]) -> Sequence[str]:
 
 
 def read_skeleton(text: str, notation: Notation) -> Skeleton:
-    """The skeleton of a candidate, repaired where necessary.
+    """Return the skeleton of a candidate, repaired where necessary.
 
-    Its ``fault`` says what was wrong first: without any, it is a tree. Missing closing brackets are
-    added; a surplus one wraps everything before it; one with another label than its opening one
-    closes the constituents in between or, if no such constituent is open, the innermost. Raises
-    TreeError if nothing can be repaired: ``empty``, ``not-a-tree`` (no brackets), ``too-deep`` or
-    ``too-long``.
+    Its ``fault`` names the first error; without any, the candidate is a tree. Missing closing
+    brackets are added. A surplus one wraps everything before it. A closing bracket with another
+    label than its opening one closes the constituents in between or, if no constituent with its
+    label is open, the innermost. Raises TreeError if nothing can be repaired: ``empty``,
+    ``not-a-tree`` (no brackets), ``too-deep`` or ``too-long``.
     """
     skeleton = Skeleton()
     if notation is Notation.LINEARIZED:
@@ -214,7 +215,7 @@ def read_skeleton(text: str, notation: Notation) -> Skeleton:
 
 
 def check_length(skeleton: Skeleton) -> None:
-    """Raises TreeError (``empty``, ``too-long``) for a number of words that no tree has."""
+    """Raise TreeError (``empty``, ``too-long``) for a number of words that no tree has."""
     if not skeleton.tags:
         raise TreeError("empty", "the tree has no words")
     if len(skeleton.tags) > MAX_WORDS:
@@ -232,20 +233,19 @@ def _read_linearized(text: str, skeleton: Skeleton) -> None:
 
 
 def linearized(text: str) -> list[str]:
-    """The tokens of a linearised candidate."""
+    """Return the tokens of a linearised candidate."""
     return [token for token in _LINEARIZED.findall(text) if token not in _WRAPPERS]
 
 
 def own_tag(word: str) -> str:
-    """The tag that a word of a linearised candidate carries: ``DT`` for ``_DT_``; empty without
-    one."""
+    """Return the tag in a word of a linearised candidate: ``DT`` for ``_DT_``; "" without one."""
     if match := _TAG_TOKEN.fullmatch(word):
         return match[1]
     return word if word in PUNCTUATION else ""
 
 
 def is_stand_in(word: str) -> bool:
-    """Return whether a seq2seq parser wrote it in place of a word: ``XX`` or ``_DT_``."""
+    """Return whether a seq2seq parser wrote ``word`` in place of a word: ``XX`` or ``_DT_``."""
     return word == PLACEHOLDER or _TAG_TOKEN.fullmatch(word) is not None
 
 
@@ -278,7 +278,7 @@ def _is_preterminal(tokens: Sequence[str], position: int) -> bool:
 
 
 def _append(tokens: list[str], token: str) -> None:
-    """Add a token; a closing bracket removes its opening one if there is nothing between them."""
+    """Add a token; a closing bracket removes its opening one if nothing is between them."""
     if token[0] == ")" and tokens and tokens[-1] == "(" + token[1:]:
         tokens.pop()
     else:
@@ -287,7 +287,7 @@ def _append(tokens: list[str], token: str) -> None:
 
 def _strip_root(tokens: list[str]) -> None:
     """Remove the root wrapper, as linearising does, and any other directly below it."""
-    closing: dict[int, int] = {}  # where what opens at a place closes
+    closing: dict[int, int] = {}  # from the place of an opening bracket to its closing one
     opened: list[int] = []
     for place, token in enumerate(tokens):
         if token[0] == "(":
@@ -301,7 +301,7 @@ def _strip_root(tokens: list[str]) -> None:
 
 
 def _is_constituent(tokens: Sequence[str]) -> bool:
-    """Whether the first token opens what the last one closes."""
+    """Return whether the first token opens the bracket that the last token closes."""
     depth = 0
     for position, token in enumerate(tokens, 1):
         depth += (token[0] == "(") - (token[0] == ")")

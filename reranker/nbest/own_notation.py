@@ -1,5 +1,9 @@
 """The notation that a candidate shows by itself, whatever stands beside it.
 
+A word shows that its tree has part-of-speech nodes if it is alone in a node whose label is not a
+phrase's. It shows that the tree has none if it has siblings or is alone in a phrase. The majority
+of a tree's words decides, since treebanks leave out a tag now and then.
+
 A word shows that its tree has part-of-speech nodes if it is alone in a node whose label is that of
 no phrase; it shows that there are none if it has siblings or is alone in a phrase. The majority of
 a tree's words decides, since treebanks leave out a tag now and then.
@@ -16,7 +20,7 @@ from reranker.trees.tree import PHRASES, ROOT_LABELS, bracket_tokens
 
 # Compounds of verbs in the Chinese treebank are phrases, too.
 _PHRASES = PHRASES | {"VCD", "VCP", "VNV", "VPT", "VRD", "VSB"}
-# Phrases there and tags in Universal Dependencies; and labels of a root, which can hold anything.
+# Phrases in treebanks and tags in Universal Dependencies; and root labels, which can hold anything.
 _EITHER = frozenset({"INTJ", "PRT", "X"}) | ROOT_LABELS
 
 LABELLED_CLOSER = re.compile(r"(?:^|\s)\)_*+([^\s()]++)")
@@ -25,7 +29,7 @@ _ALONE = re.compile(r"\(([^()\s]++) [^()\s]++\)(?![^()\s])", re.ASCII)
 
 
 def own_notation(text: str) -> Notation | None:
-    """Return the notation of a candidate, whole or broken, or None if it does not show any.
+    """Return the notation of a candidate, whole or broken, or None if it shows none.
 
     >>> own_notation("(S (NP (PRP It)) (VP (VBZ runs)))")
     <Notation.BRACKETS: 'brackets'>
@@ -56,18 +60,18 @@ def own_notation(text: str) -> Notation | None:
 
 
 def _is_plainly_tagged(text: str) -> bool:
-    """Return whether most words have tags, if that is quick to see, as in what most parsers
-    print."""
+    """Return whether most words have tags, by a quick check for trees as most parsers print
+    them."""
     if "\\" in text or text[:1] != "(":
         return False
     tags = sum(map(_evidence, _ALONE.findall(text)))
-    # At least as many as there are: an opening bracket and its label are one piece.
+    # An upper bound: an opening bracket and its label are one piece.
     words = len(text.split()) - text.count(" (") - 1
     return 2 * tags > words and tags > 0
 
 
 def _balance_of_tags(tokens: Sequence[str]) -> int:
-    """Return how many more words show part-of-speech nodes than show that there are none."""
+    """Return the number of words that show part-of-speech nodes, less the number that show none."""
     balance = 0
     for before, token, after in zip(["", *tokens], tokens, [*tokens[1:], ")"], strict=False):
         if is_word(token):
@@ -77,7 +81,7 @@ def _balance_of_tags(tokens: Sequence[str]) -> int:
 
 
 def _evidence(label: str) -> int:
-    """Return 1 for a tag, -1 for a phrase, 0 for what can be either."""
+    """Return 1 for a tag, -1 for a phrase, 0 for a label that can be either."""
     if "-" in label or "=" in label:
         label = _without_function(label)
     return 0 if label in _EITHER else -1 if label in _PHRASES else 1

@@ -1,4 +1,4 @@
-"""From files to NBests: combines formats, sentences and several parsers' lists."""
+"""NBests from files, with formats, sentences and several parsers' lists combined."""
 
 from __future__ import annotations
 
@@ -29,30 +29,31 @@ Path = str | os.PathLike[str] | TextFile
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How to read n-best files; by default the format is auto-detected."""
+    """Options for reading n-best files; by default the format is auto-detected."""
 
     format: str = "auto"  # ``auto`` or the name of a dialect in ``reranker.nbest.FORMATS``
     tokens: Path | tuple[Sentence, ...] | None = None
     """A file with the sentences, see ``reranker.nbest.tokens_file``; or the sentences."""
     repair: Repair | None = None
-    """Repair broken candidates, or those of seq2seq parsers as their ``"authors"`` do; None: those
-    of seq2seq parsers only."""
+    """Repair broken candidates, or those of seq2seq parsers as their ``"authors"`` do; None repairs
+    those of seq2seq parsers only."""
     beam: int | None = None  # lines of a list, for files that do not say
     restore: bool = False
     """Rewrite candidates as bracketed trees with the sentence's words and tags."""
     check: Callable[[RawList], None] | None = None
-    """Called with each list before its candidates are read; an error it raises stops the
+    """A function called with each list before its candidates are read; its errors stop the
     reading."""
     room: Room | None = None
-    """How much longer than they are written all lists together may become; None: each list by
-    itself."""
+    """The limit on how much longer all lists together may become than their text; None limits each
+    list by itself."""
 
 
 class NBestFile:
     """One opened file, its format known."""
 
     def __init__(self, path: Path, options: ReadOptions, warn: Callable[[str], None]) -> None:
-        """Raises InputError if the file cannot be read, is empty or is in no known format."""
+        """Open the file; raise InputError if it cannot be read, is empty or is in no known
+        format."""
         self._lines = NumberedLines(path, options.beam, warn)
         self._check = options.check
         self.name = printable(self._lines.name)
@@ -81,12 +82,12 @@ class NBestFile:
 
     @property
     def format(self) -> str:
-        """The name of the file's dialect."""
+        """Return the name of the file's dialect."""
         return self._dialect.name
 
     @property
     def description(self) -> str:
-        """The format, and how candidates are written where that is not obvious."""
+        """Return the format, and the notation of candidates if it is not obvious."""
         details = []
         if self._dialect.layout:
             details.append(self._dialect.layout(self._lines.head, self._lines.beam))
@@ -99,7 +100,7 @@ class NBestFile:
         return self.format + (f" ({'; '.join(details)})" if details else "")
 
     def raw_lists(self) -> Iterator[RawList]:
-        """The lists of the file, unchanged."""
+        """Yield the lists of the file, unchanged."""
         for raw in self._dialect.read(self._lines):
             if self._check is not None:
                 self._check(raw)
@@ -107,12 +108,12 @@ class NBestFile:
 
     @property
     def size(self) -> int | None:
-        """Bytes of the file; None if it is a pipe."""
+        """Return the bytes of the file; None if it is a pipe."""
         return self._lines.size
 
     @property
     def position(self) -> int:
-        """About where in a file of known size the lists read so far end."""
+        """Return about where in a file of known size the lists read so far end."""
         return self._lines.position
 
     def close(self) -> None:
@@ -127,20 +128,20 @@ class NBestFiles:
         self._lists = _lists(files, tokens)
 
     def close(self) -> None:
-        """Close the files; this happens by itself once all lists are read."""
+        """Close the files; reading all lists closes them, too."""
         self._lists.close()
         for file in self.files:
             file.close()
 
     @property
     def size(self) -> int | None:
-        """Bytes of all files, compressed ones as they are; None if one is a pipe."""
+        """Return the bytes of all files, compressed ones as they are; None if one is a pipe."""
         sizes = [file.size for file in self.files]
         return None if None in sizes else sum(filter(None, sizes))
 
     @property
     def position(self) -> int:
-        """About how many of these bytes the lists read so far occupy."""
+        """Return about how many of these bytes the lists read so far occupy."""
         return sum(file.position for file in self.files)
 
     def __iter__(self) -> Iterator[NBest]:
@@ -180,7 +181,7 @@ def _lists(
 def _pooled(
     files: list[NBestFile], raws: Sequence[RawList | None], sentence: Sentence | None, position: int
 ) -> NBest:
-    """The candidates of all files for one sentence, those of the first file first."""
+    """Pool the candidates of all files for one sentence, the first file's first."""
     if sentence is None and len(files) > 1:
         sentence = _known_words(files, raws)
     parts: list[NBest] = []
@@ -203,7 +204,7 @@ def _pooled(
 
 
 def _known_words(files: list[NBestFile], raws: Sequence[RawList | None]) -> Sentence | None:
-    """The words of the first file that hides none, with which the others are compared."""
+    """Return the words of the first file that hides none, to compare the other files with."""
     hidden: Sentence | None = None
     for file, raw in zip(files, raws, strict=True):
         if raw is None or (file.source.notation is Notation.LINEARIZED and not raw.sentence):
@@ -224,12 +225,12 @@ def read_nbest(
     options: ReadOptions = ReadOptions(),
     warn: Callable[[str], None] = _LOGGER.warning,
 ) -> NBestFiles:
-    """The lists of plain, gzip or zstd files, of standard input for ``-`` or of text in memory
+    """Read the lists of plain, gzip or zstd files, of standard input for ``-`` or of text in memory
     (``TextInMemory``), in order.
 
     Several files are several parsers' lists for the same sentences: candidates of the first file
     come first. A list is yielded for every sentence, even if no candidate can be used. ``warn`` is
-    called once for each file that has scores that cannot be used.
+    called once for each file that has unusable scores.
 
     Raises InputError, now or while reading, if a file cannot be read or is not an n-best file, or
     if there are more lists than sentences in ``options.tokens``.

@@ -1,4 +1,4 @@
-"""Counts what n-best lists contain, for ``rerank validate`` and ``POST /validate``."""
+"""The contents of n-best lists, counted for ``rerank validate`` and ``POST /validate``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN_WORDS = 10
 
 @dataclass(slots=True)
 class Report:
-    """The counts; ``rerank validate --json`` prints exactly these."""
+    """The counts, exactly as ``rerank validate --json`` prints them."""
 
     files: list[dict[str, str]] = field(default_factory=list)
     sentences: int = 0
@@ -26,7 +26,7 @@ class Report:
     rejected: int = 0
     rejected_by_code: dict[str, int] = field(default_factory=dict)
     rejected_lines: dict[str, list[str]] = field(default_factory=dict)
-    """The first few by code, as file:line."""
+    """The first few rejections by code, as file:line."""
     longest_list: int = 0
     longest_sentence: int = 0
     scored: int = 0
@@ -81,7 +81,7 @@ class Report:
                 self.highest_score = score if highest is None else max(highest, score)
 
     def format(self) -> str:
-        """The report as a table to read."""
+        """Return the report as a table to read."""
         rows: list[tuple[str, Any]] = [
             *((file["name"], f"format {file['format']}") for file in self.files),
             ("sentences", self.sentences),

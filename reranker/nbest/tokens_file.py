@@ -1,4 +1,5 @@
-"""The sentences a parser was given, for candidates that hide them (``ReadOptions.tokens``)."""
+"""The sentences given to a parser, for candidates that hide their words
+(``ReadOptions.tokens``)."""
 
 from __future__ import annotations
 
@@ -14,15 +15,15 @@ from reranker.nbest.words import encoding_fault, escaped, split_words
 
 _LOOK_AHEAD = 200
 _SEPARATORS = {TABS: "\t", CHUNKS: "\t", TAGGED: "/"}
-"""Kinds whose words and tags are read, if this is between them."""
+"""The kinds whose words and tags are read, with the separator of word and tag."""
 
 
 def read_sentences(path: str | os.PathLike[str] | TextFile) -> Iterator[Sentence]:
-    """One sentence for each line, or for each block of ``word<TAB>tag`` lines.
+    """Yield one sentence for each line, or for each block of ``word<TAB>tag`` lines.
 
     A line may hold ``word/TAG`` pairs: the file is read that way if every token in its first 200
     lines has a slash with something on both sides. The last slash counts. Raises InputError for a
-    damaged file and for a line that breaks the form of those before it, KindError for a file of
+    damaged file and for a line that breaks the form of the lines before it, KindError for a file of
     another kind.
     """
     with open_text(path) as file:

@@ -1,4 +1,4 @@
-"""Whether two spellings are the same word: parsers escape, lower-case and hide words."""
+"""Comparison of spellings of a word: parsers escape, lower-case and hide words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reranker.errors import TreeError
 from reranker.languages import normalised
 from reranker.nbest.notation import PLACEHOLDER
 
-# Bytes that are not UTF-8 are read as the upper ones; JSON can escape any.
+# Bytes that are not UTF-8 are read as the upper surrogates; JSON can escape any surrogate.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _ESCAPES = {
@@ -26,12 +26,12 @@ _UNKNOWN = re.compile(r"UNK(?:-.*)?|<(?:un)?c?unk.*>", re.DOTALL)
 _OPENING = re.compile(r"\\?\(")
 _CLOSING = re.compile(r"\\?\)")
 _WORD = re.compile(r"\S+", re.ASCII)
-_LONGEST_KEPT = 200  # characters of two words whose comparison is remembered
-_LONG_WORDS = 16  # long words whose common spelling is remembered
+_MAX_CACHED_LENGTH = 200  # characters of two words whose comparison is cached
+_LONG_WORDS = 16  # long words whose canonical spelling is cached
 
 
 def encoding_fault(text: str) -> str | None:
-    """The fault of the first character that cannot be written as UTF-8, or None."""
+    """Return the fault of the first character that cannot be written as UTF-8, or None."""
     surrogate = None if text.isascii() else _SURROGATE.search(text)
     if surrogate is None:
         return None
@@ -40,17 +40,17 @@ def encoding_fault(text: str) -> str | None:
 
 
 def printable(text: str) -> str:
-    """``text`` with bytes that are not UTF-8 replaced, so that it can be written again."""
+    """Replace the bytes of ``text`` that are not UTF-8, so that it can be written again."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def is_placeholder(word: str) -> bool:
-    """True for what a parser prints in place of a word it does not know."""
+    """Return whether a parser prints ``word`` in place of an unknown word."""
     return word == PLACEHOLDER or (word[0] in "U<" and _UNKNOWN.fullmatch(word) is not None)
 
 
 def escaped(word: str) -> str:
-    """The word as it can stand in a tree: brackets written -LRB- and -RRB-."""
+    """Return the word as it can stand in a tree: brackets written -LRB- and -RRB-."""
     return _CLOSING.sub("-RRB-", _OPENING.sub("-LRB-", word))
 
 
@@ -61,21 +61,22 @@ _WRITTEN = {
 
 
 def written(word: str) -> str:
-    """How a treebank's word is written in running text."""
+    """Return a treebank's word as it is written in running text."""
     return _WRITTEN.get(word, word)
 
 
 def split_words(text: str) -> list[str]:
-    """The words between ASCII white space: as in trees, a no-break space belongs to its word."""
+    """Return the words between ASCII white space: as in trees, a no-break space belongs to its
+    word."""
     return _WORD.findall(text)
 
 
 def same_word(word: str, wanted: str) -> bool:
-    """True if ``word`` stands for ``wanted``: itself, a placeholder, or it escaped, quoted,
-    capitalised or composed (Unicode) differently."""
+    """Return whether ``word`` stands for ``wanted``: the same word, a placeholder, or the same word
+    escaped, quoted, capitalised or composed (Unicode) differently."""
     if word == wanted:
         return True
-    if len(word) + len(wanted) <= _LONGEST_KEPT:
+    if len(word) + len(wanted) <= _MAX_CACHED_LENGTH:
         return _stands_for(word, wanted)
     # A long word of the sentence may be compared with a word of every candidate.
     return is_placeholder(word) or _canonical(word) == _canonical_of_long(wanted)
@@ -97,7 +98,7 @@ def check_words(words: Sequence[str], expected: Sequence[str]) -> None:
 
 
 def wrong_word(place: int, word: str, wanted: str) -> TreeError:
-    """The error for a word that does not stand for the one that is ``wanted`` at ``place``."""
+    """Return the error for a word that does not stand for the word ``wanted`` at ``place``."""
     message = f"word {place + 1} is {word[:40]!r} where the list has {wanted[:40]!r}"
     return TreeError("wrong-words", message)
 

@@ -1,4 +1,8 @@
-"""From NBests to the text of an n-best file in any dialect.
+"""The text of an n-best file in any dialect, from NBests.
+
+The text is lossless where the dialect can carry it: without part-of-speech nodes tags are lost, in
+linearised trees the words too (``tokens_text`` keeps both), in ``trees`` all but the first
+candidate. Rejected candidates are left out.
 
 Lossless where the dialect can carry it: without part-of-speech nodes tags are lost, in linearised
 trees the words too (``tokens_text`` keeps both), in ``trees`` all but the first candidate. Rejected
@@ -13,10 +17,10 @@ from reranker.nbest.dialects.registry import DIALECTS
 
 
 def list_text(nbest: NBest, position: int, format_name: str, beam: int | None = None) -> str:
-    """The text of a list, line breaks included; ``position`` counts lists from 0.
+    """Return the text of a list, line breaks included; ``position`` counts lists from 0.
 
-    ``beam`` is the number of lines for formats that need it, blank ones filling up short lists.
-    Raises InputError if it is missing or the list is longer.
+    ``beam`` is the number of lines for formats that need it; blank lines fill up short lists.
+    Raises InputError if ``beam`` is missing or the list is longer.
     """
     dialect = DIALECTS[format_name]
     text = dialect.write(nbest, position)
@@ -31,8 +35,8 @@ def list_text(nbest: NBest, position: int, format_name: str, beam: int | None = 
 
 
 def tokens_text(nbest: NBest) -> str:
-    """The sentence as ``word<TAB>tag`` lines and a blank one; tags, if the sentence has none, of
-    the first candidate."""
+    """Return the sentence as ``word<TAB>tag`` lines and a blank one, with the first candidate's
+    tags if the sentence has none."""
     words = nbest.words
     tags = nbest.sentence.tags if nbest.sentence else ()
     if not tags and nbest.candidates:

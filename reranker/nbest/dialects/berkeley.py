@@ -22,7 +22,7 @@ _NUMBER = (
     r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?(?:[eE][-+]?[0-9]++)?|\.[0-9]++|[iI]nf(?:inity)?|[nN]a[nN])"
 )
 _SCORED = re.compile(rf"\s*+({_NUMBER}(?:\s++{_NUMBER})*)\s++(?=\()", re.ASCII)
-# Of a constituent. Not from within a word, or a text of nothing else would take quadratic time.
+# A constituent's last word, matched from its first character: the time stays linear.
 _LAST_WORD = re.compile(r"(?<![^()\s])([^()\s]++)\s*+\)")
 
 
@@ -35,7 +35,7 @@ def _recognise(head: Head) -> bool:
 
 
 def _are_lists(head: Head) -> bool:
-    """Whether there are blank lines and, between them, different trees of the same words."""
+    """Return whether there are blank lines and, between them, different trees of the same words."""
     trees = [(line.strip(), _LAST_WORD.findall(line)) for line in head.all]
     pairs = [
         (text != next_text, words == next_words)
@@ -46,7 +46,7 @@ def _are_lists(head: Head) -> bool:
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
-    """The lists of a file. Without a blank line in the file's head, every line is a list."""
+    """Return the lists of a file. Without a blank line in the file's head, every line is a list."""
     has_lists = any(not line.strip() for line in file.head)
     groups = separated(file) if has_lists else of_length(file, 1)
     return file.numbered(

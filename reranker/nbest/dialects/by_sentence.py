@@ -28,9 +28,9 @@ MAX_GAP = 10_000
 def lists_by_sentence(
     file: NumberedLines, pattern: re.Pattern[str], *, keep_others: bool
 ) -> Iterator[RawList]:
-    """Every sentence with its lines in the file's order, each as the text of a candidate.
+    """Yield every sentence with its lines in the file's order, each as the text of a candidate.
 
-    Lines begin with ``pattern``, whose group ``sentence`` is the number. Others belong to the
+    Lines begin with ``pattern``, whose group ``sentence`` is the number. Other lines belong to the
     sentence before them or, without ``keep_others``, to none. Raises InputError if more than
     ``MAX_GAP`` sentences in a row are missing, or if the temporary file cannot be written.
     """
@@ -66,7 +66,7 @@ def lists_by_sentence(
 
 @contextlib.contextmanager
 def _spool() -> Iterator[IO[bytes]]:
-    """A temporary file. Raises InputError if it cannot be created or written."""
+    """Open a temporary file. Raises InputError if it cannot be created or written."""
     try:
         with tempfile.TemporaryFile(prefix="rerank-") as spool:
             yield spool
@@ -80,17 +80,17 @@ def _list(position: int, lines: list[RawCandidate]) -> RawList:
 
 
 class _Index:
-    """For each line: its sentence, its number in the file, and its start in the spool."""
+    """The sentence, the number in the file, and the start in the spool of each line."""
 
     def __init__(self) -> None:
         self.sentences = array("q")
         self.numbers = array("q")
         self.starts = array("q", [0])
-        """One more than there are lines: the last is the end of the spool."""
+        """The start of each line, and last the end of the spool."""
 
     def add(self, sentence: int | None, number: int, size: int) -> None:
-        """Add a line of ``size`` bytes; without a sentence, it belongs to that of the previous
-        line."""
+        """Add a line of ``size`` bytes; without ``sentence``, the line belongs to the previous
+        line's sentence."""
         if sentence is None:
             sentence = self.sentences[-1] if self.sentences else 0
         self.sentences.append(sentence)
@@ -101,7 +101,7 @@ class _Index:
 def _check_gaps(
     name: str, index: _Index, order: NDArray[np.int64], gaps: NDArray[np.int64]
 ) -> None:
-    """Raises InputError for a number too far from the others for a parser to have written it."""
+    """Raise InputError for a number too far from the others for a parser to have written it."""
     widest = int(gaps.argmax())
     if gaps[widest] > MAX_GAP:
         place = int(order[widest])

@@ -9,23 +9,23 @@ from reranker.nbest.data import Candidate
 from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION, with_root
 from reranker.trees.linearize import is_word
 
-# Behind a backslash it keeps the bracket out of the word.
+# A space behind a backslash stays: it keeps the bracket out of the word.
 _SPACE = re.compile(r"(?<!\\) (?=\))")
 
 
 def bracketed(candidate: Candidate) -> str:
-    """The tree with part-of-speech nodes: unchanged if it has them."""
+    """Return the tree with part-of-speech nodes, unchanged if it has them."""
     return candidate.text if candidate.tags is None else candidate.tree.to_string()
 
 
 def bare(candidate: Candidate) -> str:
-    """The tree without part-of-speech nodes, as RNNG prints it."""
+    """Return the tree without part-of-speech nodes, as RNNG prints it."""
     text = " ".join(")" if token[0] == ")" else token for token in with_root(candidate.tokens))
     return _SPACE.sub("", text)
 
 
 def linearized(candidate: Candidate) -> str:
-    """The tree as a seq2seq parser writes it: ``(S (NP XX )NP ... . )S``."""
+    """Return the tree as a seq2seq parser writes it: ``(S (NP XX )NP ... . )S``."""
     return " ".join(
         PLACEHOLDER if is_word(token) and token not in PUNCTUATION else token
         for token in with_root(candidate.tokens)
@@ -33,12 +33,12 @@ def linearized(candidate: Candidate) -> str:
 
 
 def score_text(candidate: Candidate) -> str:
-    """The parser's score in nats, ``nan`` without one."""
+    """Return the parser's score in nats, ``nan`` without one."""
     return "nan" if candidate.parser_score is None else repr(candidate.parser_score)
 
 
 def is_number(text: str) -> bool:
-    """Whether the text is a number, infinite ones and nan included."""
+    """Return whether the text is a number, infinite or nan included."""
     try:
         float(text)
     except ValueError:
@@ -47,7 +47,7 @@ def is_number(text: str) -> bool:
 
 
 def finite(text: str) -> float | None:
-    """The text as a number; None if it is not one, or is infinite or nan."""
+    """Return the text as a number; None if it is not one, or is infinite or nan."""
     try:
         value = float(text)
     except ValueError:

@@ -85,12 +85,14 @@ class _Parse(NamedTuple):
 
     @property
     def ends_list(self) -> bool:
-        """Whether this says that the sentence has no tree, so that no candidate follows."""
+        """Return whether this line says that the sentence has no tree, so that no candidate
+        follows."""
         return self.rank == 0 and (self.is_skipped or self.candidate.text == "(())")
 
 
 def _printed(file: NumberedLines) -> Iterator[Group]:
-    """A list begins with a tree that has no rank, or whose rank is not above the one before."""
+    """Yield lists, each beginning with a tree that has no rank, or a rank not above the previous
+    one."""
     parses: list[_Parse] = []
     latest: int | None = None
     for parse in _parses(file):
@@ -111,13 +113,13 @@ def _printed(file: NumberedLines) -> Iterator[Group]:
 
 
 def _list(parses: list[_Parse]) -> Group:
-    """The list's candidates; the best tree, printed before the others, is one of them."""
+    """Return the list's candidates, including the best tree, which is printed before the others."""
     line = parses[0].candidate.line
     parses = [parse for parse in parses if not parse.is_skipped]
     best = next((parse for parse in parses if parse.rank == 0), None)
     if best and any(parse.candidate.text == best.candidate.text for parse in parses if parse.rank):
         parses.remove(best)
-        # With a factored grammar, it need not be the first.
+        # With a factored grammar, the best tree need not be the first.
         parses.sort(key=lambda parse: parse.candidate.text != best.candidate.text)
     return line, [parse.candidate for parse in parses]
 
@@ -162,7 +164,8 @@ def _parses(file: NumberedLines) -> Iterator[_Parse]:
 
 
 def _annotated(file: NumberedLines) -> Iterator[Group]:
-    """After a sentence's tokens, the first line that begins with a bracket begins its tree."""
+    """Yield one list per sentence; after its tokens, the first line that begins with a bracket
+    begins its tree."""
     start = 0
     has_tokens = is_complete = False
     tree = TreeLines()
@@ -186,7 +189,7 @@ def _annotated(file: NumberedLines) -> Iterator[Group]:
 
 
 def _commented(file: NumberedLines) -> Iterator[Group]:
-    """The lists of CoNLL-U: blocks of lines separated by blank lines, one per sentence."""
+    """Yield the lists of CoNLL-U: blocks of lines separated by blank lines, one per sentence."""
     for start, lines in separated(file):
         comments = [(line.line, _COMMENT.fullmatch(line.text)) for line in lines]
         trees = [RawCandidate(number, match[1]) for number, match in comments if match]

@@ -32,7 +32,7 @@ from reranker.nbest.lines import NumberedLines
 from reranker.nbest.words import printable
 from reranker.trees.splitting import TreeLines
 
-# Rejected candidates reported one by one beyond the number a header promises.
+# Surplus candidates reported one by one beyond the number in a header.
 MAX_SURPLUS = 1_000
 
 HEADER = re.compile(r"([0-9]{1,9})(?:(\t)\s*(.+)| +(\S+))?")
@@ -47,7 +47,7 @@ def _begins(head: Head, *, with_id: bool) -> bool:
 
 
 def _ends_before_a_tree(lines: Sequence[str]) -> bool:
-    """Whether lines without trees can be lists: all empty, or the last one truncated."""
+    """Return whether lines without trees can be lists: all empty, or the last one truncated."""
     is_scored = HEADER.fullmatch(lines[-1]) is None and bool(_numbers(lines[-1]))
     *others, last = map(HEADER.fullmatch, lines[:-1] if is_scored else lines)
     if last is None or not all(header and int(header[1]) == 0 for header in others):
@@ -58,10 +58,10 @@ def _ends_before_a_tree(lines: Sequence[str]) -> bool:
 
 
 def read_counted(file: NumberedLines) -> Iterator[RawList]:
-    """The lists of a file, one for every header. Lists without an id are counted from 0.
+    """Yield the lists of a file, one for every header. Lists without an id are counted from 0.
 
-    The first score that cannot be used is reported. Raises InputError if the file has no
-    list, or anything but lists.
+    The first unusable score is reported. Raises InputError if the file has no list, or has lines
+    that are not part of a list.
     """
     current: _List | None = None
     lists = number = 0
@@ -108,7 +108,7 @@ class _Score(NamedTuple):
 
 
 class _List:
-    """The list being read; takes lines and returns a RawList."""
+    """The list being read; it takes lines and returns a RawList."""
 
     def __init__(self, header: re.Match[str], position: int, line: int) -> None:
         promised, _tab, tabbed_id, spaced_id = header.groups()
@@ -121,7 +121,7 @@ class _List:
         self._tree = TreeLines()
         self._follows_blank = False
         self._score: _Score | None = None  # of the next tree
-        # Whether a line before a tree is a score, whatever it looks like.
+        # A line before a tree is then a score, whatever it looks like.
         self._has_scores = self._id is not None
         self.unusable: _Score | None = None  # the first score that cannot be used
         self.has_tree_line = False
@@ -131,7 +131,7 @@ class _List:
         return len(self._candidates) >= self._promised
 
     def ends_before(self, header: re.Match[str]) -> bool:
-        """Whether a line that looks like a header is one, and not a score of this list."""
+        """Return whether a line that looks like a header is one, and not a score of this list."""
         _promised, tab, _tabbed_id, spaced_id = header.groups()
         if self._tree.is_open:
             if not tab and _has_bracket(header[0]):
@@ -140,8 +140,8 @@ class _List:
         if tab or self._is_full:
             return True
         if spaced_id:
-            # A reranker's and a parser's score; the parser's is hardly ever a whole number and
-            # never a positive one.
+            # It may be a reranker's and a parser's score, but a parser's score is hardly ever a
+            # whole number and never positive.
             return spaced_id.isdigit() or not _numbers(spaced_id)
         if self._id is not None:
             return False
@@ -161,7 +161,8 @@ class _List:
         self._follows_blank = not text
 
     def finish(self, last_line: int, damage: str | None = None) -> RawList:
-        """The list up to ``last_line``; its last candidates say what is missing or not listed."""
+        """Return the list up to ``last_line``; its last candidates say what is missing or not
+        listed."""
         if self._tree.is_open:
             self._end_tree()
         if self._score and self._is_full:
@@ -180,7 +181,7 @@ class _List:
 
     @property
     def expected_score(self) -> str:
-        """The format's name and the content of its score lines."""
+        """Return the format's name and the content of its score lines."""
         if self._id is None:
             return "choe-charniak a score line has one number, 0 or more"
         return "bllip a score line has one or two numbers"
@@ -198,7 +199,7 @@ class _List:
         self._put(RawCandidate(line, text, nats))
 
     def _nats(self, numbers: list[float]) -> float | None:
-        """The log-probability that a score line stands for, None if it cannot be used."""
+        """Return the log-probability on a score line, or None if the score is unusable."""
         if not numbers or not math.isfinite(numbers[-1]):
             return None
         if self._id is not None:
@@ -229,7 +230,7 @@ class _List:
 
 
 def _numbers(text: str) -> list[float]:
-    """The one or two numbers of a score line; empty for any other line."""
+    """Return the one or two numbers of a score line; empty for any other line."""
     columns = text.split(maxsplit=2)
     try:
         return [float(column) for column in columns] if len(columns) <= 2 else []
@@ -242,7 +243,7 @@ def _has_bracket(text: str) -> bool:
 
 
 def _text(nbest: NBest, header: str, convert: Callable[[float], float]) -> str:
-    """The text of a list; ``convert`` turns nats into the file's scores."""
+    """Return the text of a list; ``convert`` turns nats into the file's scores."""
     lines = [f"{len(nbest.candidates)}{header}"]
     is_scored = any(candidate.parser_score is not None for candidate in nbest.candidates)
     for candidate in nbest.candidates:

@@ -1,4 +1,4 @@
-"""A dialect: how n-best files of one kind are recognised, read and written."""
+"""Dialects: the recognition, reading and writing of one kind of n-best files."""
 
 from __future__ import annotations
 
@@ -24,50 +24,50 @@ class Head:
 
     @cached_property
     def is_linearized(self) -> bool:
-        """Whether most lines have closing brackets with labels."""
+        """Return whether most lines have closing brackets with labels."""
         return _are_linearized(self.lines)
 
     @cached_property
     def trees_are_linearized(self) -> bool:
-        """Whether most lines that begin a tree have closing brackets with labels."""
+        """Return whether most lines that begin a tree have closing brackets with labels."""
         return _are_linearized([line for line in self.lines if line.startswith(("(", "<s>"))])
 
     @cached_property
     def has_tree(self) -> bool:
-        """Whether a line can be a tree in brackets; a remark like ``(laughs)`` cannot."""
+        """Return whether a line can be a tree in brackets; a remark like ``(laughs)`` cannot."""
         return any(line[0] == "(" and may_be_tree(line) for line in self.lines)
 
 
 def _are_linearized(texts: Sequence[str]) -> bool:
-    """Whether most texts have closing brackets with labels: ``(S (NP XX )NP )S``."""
+    """Return whether most texts have closing brackets with labels: ``(S (NP XX )NP )S``."""
     return 2 * sum(bool(LABELLED_CLOSER.search(text)) for text in texts) > len(texts)
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One way of writing n-best lists."""
+    """A way of writing n-best lists."""
 
     name: str
     description: str  # one line for users
     recognise: Callable[[Head], bool]
-    """Whether a file with this head is of this dialect, and of none before it in the registry."""
+    """Tell whether a file with this head has this dialect, and none before it in the registry."""
     read: Callable[[NumberedLines], Iterator[RawList]]
     write: Callable[[NBest, int], str]
-    """The text of a list at a position counted from 0, line breaks included."""
+    """Return the text of a list at a position counted from 0, line breaks included."""
     notation: Notation | None = Notation.BRACKETS
     """The notation of candidates, or None if it is found for each."""
     candidate_texts: Callable[[Iterable[str]], Iterable[str]] = lambda head: filter(str.strip, head)
-    """The candidates in a file's head, for ``notation`` None; by default, every line is one."""
+    """Return the candidates in a file's head, for ``notation`` None; by default, every line."""
     layout: Callable[[Sequence[str], int | None], str] | None = None
-    """How lines form lists, in words, from the head and the beam; None if that is always the
-    same."""
-    needs_beam: bool = False  # whether the user must say how many lines a list has
+    """Describe in words how lines form lists, from the head and the beam; None if lists are always
+    formed alike."""
+    needs_beam: bool = False  # the user must give the number of lines of a list
     looks_for_blank_line: bool = False
-    """Whether the head must reach the first blank line, since blank lines may end lists."""
+    """True if the head must reach the first blank line, since blank lines may end lists."""
 
     def shown_notation(self, head: Iterable[str]) -> Notation:
-        """Return the notation that most candidates in a file's head show, for people to read: it
-        decides about no candidate."""
+        """Return the notation that most candidates in a file's head show, to be displayed: it
+        decides the notation of no candidate."""
         if self.notation is not None:
             return self.notation
         shown = Counter(filter(None, map(own_notation, self.candidate_texts(head))))

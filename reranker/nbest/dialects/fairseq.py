@@ -28,7 +28,7 @@ def _recognise(head: Head) -> bool:
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
-    """A list for every number from 0 to the greatest; its words are those of the ``S`` line."""
+    """Return a list for every number from 0 to the greatest, with the words of the ``S`` line."""
     return map(_list, lists_by_sentence(file, _LINE, keep_others=False))
 
 
@@ -43,7 +43,7 @@ def _list(raw: RawList) -> RawList:
             continue
         kind, rest = match[1], match[3] or ""
         if kind == "S":
-            # An XX in it is a word, as in sentences on chromosomes.
+            # XX is a word here, as in sentences on chromosomes.
             words = tuple(map(escaped, split_words(rest)))
             if words and _UNKNOWN_SOURCE_WORD not in words:
                 sentence = Sentence(words)

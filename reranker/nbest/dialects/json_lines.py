@@ -1,11 +1,11 @@
 """Our own JSON lines: one object per sentence.
 
-What ``rerank convert --to jsonl`` writes and ``POST /rerank`` reads::
+``rerank convert --to jsonl`` writes and ``POST /rerank`` reads::
 
     {"id": "s1", "tokens": ["It", "runs"], "tags": ["PRP", "VBZ"],
      "candidates": [{"tree": "(S (NP ...", "score": -30.4}, "(S ..."]}
 
-or what ``rerank --output ranked`` writes. Scores are natural logarithms.
+``rerank --output ranked`` writes another form, which is read too. Scores are natural logarithms.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _recognise(head: Head) -> bool:
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
-    """A list for every line that is not blank; a broken line is a list without candidates."""
+    """Yield a list for every line that is not blank; a broken line is a list without candidates."""
     position = 0
     for number, line in file:
         if not line.strip():
@@ -54,10 +54,10 @@ def _broken(position: int, number: int, line: str, reason: str) -> RawList:
 
 
 def _parse(data: Any, position: int, number: int, file: NumberedLines) -> RawList:
-    """The list in a JSON object; ``position`` is its id if it has none.
+    """Return the list in a JSON object; ``position`` is its id if it has none.
 
-    The first score that cannot be used is reported. Raises InputError, ValueError, TypeError,
-    KeyError or OverflowError if it does not hold a list.
+    The first unusable score is reported. Raises InputError, ValueError, TypeError, KeyError or
+    OverflowError if the object does not hold a list.
     """
     if not isinstance(data, dict):
         raise ValueError("not an object")

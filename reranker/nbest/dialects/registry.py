@@ -1,4 +1,4 @@
-"""The dialects, one per line, and how that of a file is found.
+"""The dialects, one per line, and the detection of a file's dialect.
 
 A file has the first dialect that recognises it: those that a single line identifies come first,
 those with little more than trees come last.
@@ -35,14 +35,14 @@ DIALECTS = {
     )
 }
 KNOWN_BY_A_LINE = (JSONL, FAIRSEQ, CORENLP)
-"""The dialects that a single line gives away, whatever else a file looks like."""
+"""The dialects that a single line identifies, whatever else a file looks like."""
 FORMATS = {name: dialect.description for name, dialect in DIALECTS.items()}
 """A line about each dialect."""
 
 
 def recognise(lines: Sequence[str]) -> Dialect | None:
-    """The first dialect that a file with these first lines can have; None if it is of another
-    kind, which may have numbers and brackets, too."""
+    """Return the first dialect that a file with these first lines can have; None for a file of
+    another kind, which may have numbers and brackets, too."""
     if dialect := recognise_by_a_line(lines):
         return dialect
     if kind_of("".join(lines)):
@@ -52,6 +52,6 @@ def recognise(lines: Sequence[str]) -> Dialect | None:
 
 
 def recognise_by_a_line(lines: Sequence[str]) -> Dialect | None:
-    """The dialect that a single line of these gives away, if any."""
+    """Return the dialect that a single line of these gives away, if any."""
     head = Head(lines)
     return next((dialect for dialect in KNOWN_BY_A_LINE if dialect.recognise(head)), None)

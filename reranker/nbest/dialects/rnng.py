@@ -23,14 +23,14 @@ _NO_ID = ("no-id", "the line does not begin with a sentence's number")
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
-    """A list for every number from 0 to the greatest."""
+    """Yield a list for every number from 0 to the greatest."""
     for raw in lists_by_sentence(file, _LINE, keep_others=True):
         yield _preferred_first(raw, [_candidate(line, file) for line in raw.candidates])
 
 
 def _preferred_first(raw: RawList, samples: Sequence[RawCandidate]) -> RawList:
-    """The samples ordered by score or, where none has a score, by frequency; ties stay in the
-    file's order."""
+    """Order the samples by score or, where none has a score, by frequency; keep ties in the file's
+    order."""
     if not samples:
         return raw
     times = Counter(map(_tree, samples))
@@ -43,7 +43,7 @@ def _preferred_first(raw: RawList, samples: Sequence[RawCandidate]) -> RawList:
             return times[_tree(sample)]
         return -math.inf if sample.parser_score is None else sample.parser_score
 
-    # ``reverse`` keeps the order of equal ones, too.
+    # ``reverse`` keeps the order of ties, too.
     return raw._replace(candidates=sorted(samples, key=preference, reverse=True), order=order)
 
 

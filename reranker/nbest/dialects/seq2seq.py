@@ -29,7 +29,7 @@ def _recognise(head: Head) -> bool:
 
 
 def layout(head: Sequence[str], beam: int | None) -> str:
-    """How lines form lists, in words."""
+    """Describe in words how lines form lists."""
     if any(_COUNT.fullmatch(line.strip()) for line in head):
         return _COUNTED
     if beam is not None:

@@ -1,4 +1,5 @@
-"""One tree a sentence, on a line or pretty-printed: a parser's best trees, a treebank, Stanza.
+"""Lists of one tree a sentence, on a line or pretty-printed: a parser's best trees, a treebank,
+Stanza.
 
 Each tree is a list of one candidate; files of several parsers can be pooled. A blank line is a
 sentence without a tree, unless it follows a tree of several lines or every tree, as BLLIP's parser
@@ -18,12 +19,12 @@ from reranker.trees.treebank import Remarks, TreeReader
 
 
 def _lists(file: NumberedLines) -> Iterator[Group]:
-    """One list for every tree or blank line."""
+    """Yield one list for every tree or blank line."""
     head = [line.strip() for line in file.head if not is_remark(line.strip())]
     is_blank = [not line for line in head]
-    # Trees on a line and blank lines take turns to the end, with more than one tree.
+    # Trees on one line alternate with blank lines to the end, and there is more than one tree.
     always_ends_blank = len(is_blank) > 2 and is_blank == [False, True] * (len(is_blank) // 2)
-    # By a blank line that says nothing else; before a tree of several lines one says nothing.
+    # A blank line only ends the previous tree; before a tree of several lines it means nothing.
     is_ended = open_brackets(next(filter(None, head), "")) <= 0
     lines = (line for _, line in file)
     for piece in TreeReader(file.name, lines, Remarks(file.warn), file.head):
