@@ -3,10 +3,10 @@
 A tree is worth the sum, over its constituents, of log P(label) - log P(no constituent). For a span
 of the words i to j:
 
-- ``closed[i, j]``: the best constituent there; its label, and a sequence of parts inside
+- ``closed[i, j]``: the best constituent: its label, and a sequence of parts inside
 - ``sequence[i, j]``: the best sequence of two or more parts without a label of its own
-- ``open[i, j]``: the better of the two: what a longer sequence may begin with
-- ``part[i, j]``: what a sequence grows by: a constituent, or a single word
+- ``open[i, j]``: the better of the two, with which a longer sequence may begin
+- ``part[i, j]``: the last part of a sequence: a constituent, or a single word
 
 ::
 

@@ -31,7 +31,7 @@ class Derivation(NamedTuple):
 @dataclass(frozen=True, slots=True, eq=False)
 class Gains:
     """The gain of a constituent: log P(label) - log P(no constituent), in nats. Differences are
-    computed when they are needed, in float64: all those of a long sentence would not fit into
+    computed on demand, in float64: all the differences of a long sentence would not fit into
     memory."""
 
     labels: NDArray[np.floating]
@@ -40,20 +40,21 @@ class Gains:
     none: Values  # log P(no constituent), [n, n]
 
     def of(self, start: int, last: int) -> Values:
-        """The gains of all labels of a span, [L]."""
+        """Return the gains of all labels of a span, [L]."""
         gains: Values = self.labels[start, last].astype(np.float64) - self.none[start, last]
         return gains
 
     def best(self) -> Values:
-        """The greatest gain of each span, [n, n]."""
+        """Return the greatest gain of each span, [n, n]."""
         best: Values = self.labels.max(2).astype(np.float64) - self.none
         return best
 
 
 class Recursion:
-    """The scores of all spans of a sentence of n words: the ``total`` over what can be inside of
-    each, ``either`` with a constituent around that or without. Arrays are indexed by a span's
-    start, or its end, and its width: spans that meet are neighbours in a row."""
+    """The scores of all spans of a sentence of n words. ``total`` combines the scores of a span's
+    possible contents, ``either`` the scores with and without a constituent around them. Arrays are
+    indexed by a span's start, or its end, and its width: spans that meet are neighbours in a
+    row."""
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class Recursion:
         total: Callable[[Values], Values],
         either: Callable[[Values, Values], Values],
     ) -> None:
-        """``labels`` are the scores of a constituent around each span, [n, n]."""
+        """Fill the arrays; ``labels`` are the scores of a constituent around each span, [n, n]."""
         words = self.words = len(labels)
         self.sequence: Values = np.zeros((words, words + 1))  # [start, width]
         self.closed: Values = np.zeros((words, words + 1))  # [start, width]
@@ -78,8 +79,8 @@ class Recursion:
             self.part[starts + width, width] = closed if width > 1 else self.open[starts, 1]
 
     def splits(self, width: int) -> Values:
-        """For every span of this width, the score of the best sequence for each width of all but
-        its last part, [spans, width - 1]."""
+        """Return, for every span of this width, the score of the best sequence for each width of
+        all but its last part, [spans, width - 1]."""
         spans = self.words - width + 1
         return self.open[:spans, 1:width] + self.part[width:, width - 1 : 0 : -1]
 
@@ -93,20 +94,21 @@ class Chart(Recursion):
 
     @property
     def score(self) -> float:
-        """The score of the best tree, in nats, relative to the tree without any constituent."""
+        """Return the score of the best tree, in nats, relative to the tree without any
+        constituent."""
         return float(self.open[0, self.words])
 
     def splits_of(self, start: int, end: int) -> Values:
-        """``splits`` for one span, [width - 1]."""
+        """Return ``splits`` for one span, [width - 1]."""
         width = end - start
         values: Values = self.open[start, 1:width] + self.part[end, width - 1 : 0 : -1]
         return values
 
     def best(self) -> Derivation:
-        """The best tree. Ties go to the one with fewer brackets, then to the one whose last part
-        begins sooner, then to the one with the first label."""
+        """Return the best tree. Ties go to the tree with fewer brackets, then to the earlier start
+        of the last part, then to the first label."""
         spans: list[Span] = []
-        stack = [(0, self.words, False)]  # start, end, whether there must be a constituent
+        stack = [(0, self.words, False)]  # start, end, True if it must be a constituent
         while stack:
             start, end, is_closed = stack.pop()
             inside = self.sequence[start, end - start]

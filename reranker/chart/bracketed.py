@@ -1,4 +1,4 @@
-"""From constituents to a bracketed tree and its tokens."""
+"""A bracketed tree and its tokens, from constituents."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def bracketed(
     tags: Sequence[str],
     root: str,
 ) -> tuple[str, tuple[str, ...]]:
-    """The tree under ``root``, and its tokens as ``trees.linearize`` makes them. ``spans`` are in
-    preorder; ``labels[number]`` may be several brackets around the same words, the outermost first,
-    with spaces between them.
+    """Return the tree under ``root``, and its tokens as ``trees.linearize`` makes them. ``spans``
+    are in preorder; ``labels[number]`` may be several brackets around the same words, the outermost
+    first, with spaces between them.
 
     >>> spans = Span(0, 2, 0), Span(1, 2, 1)
     >>> bracketed(spans, ["S VP", "NP"], ["See", "it"], ["VB", "PRP"], "TOP")[0]

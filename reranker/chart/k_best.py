@@ -1,7 +1,7 @@
 """The k best trees of a chart, found lazily (Huang & Chiang 2005, algorithm 3).
 
-Every item of the chart has a list of its best derivations so far and a heap of those that may come
-next; the next is found only when an item above asks for it.
+Every item of the chart has a list of its best derivations so far and a heap of candidates for the
+next one, which is found only when an item above asks for it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from reranker.chart.best import Chart, Derivation, Span
 
 
 class _Back(NamedTuple):
-    """How an item is derived: by which alternative, from derivations of which ranks. Heaps order
-    them by score, then by alternative."""
+    """A derivation of an item: its alternative, and the ranks of the derivations below. Heaps order
+    derivations by score, then by alternative."""
 
     cost: float  # minus the score in nats
     alternative: int
@@ -27,7 +27,7 @@ class _Back(NamedTuple):
 
 
 class _Item:
-    """Derivations of one item of the chart, best first."""
+    """The derivations of one item of the chart, best first."""
 
     def __init__(self, heap: list[_Back]) -> None:
         heapq.heapify(heap)
@@ -42,15 +42,16 @@ class _Item:
             heapq.heappush(self.heap, _Back(cost, *ranks))
 
     def more(self, rank: int) -> Iterator[_Back]:
-        """Find the next ones up to ``rank``; each must be followed by offers of its successors."""
+        """Find the next derivations up to ``rank``; the caller must offer the successors of
+        each."""
         while len(self.found) <= rank and self.heap:
             self.found.append(heapq.heappop(self.heap))
             yield self.found[-1]
 
 
 def k_best(chart: Chart, most: int) -> list[Derivation]:
-    """The ``most`` best trees, best first; fewer if there are no more. Ties are ordered as in
-    ``Chart.best``, so the first tree is always the one it returns."""
+    """Return the ``most`` best trees, best first; fewer if there are no more. Ties are ordered as
+    in ``Chart.best``, so the first tree is always the same."""
     # A tree's items ask one another, three for each word at most. Frames are on the heap.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 1_000 + 4 * chart.words))
     search = _Search(chart)
@@ -64,9 +65,9 @@ def k_best(chart: Chart, most: int) -> list[Derivation]:
 
 
 class _Search:
-    """Items by span: ``open`` (alternative 0 is the sequence, 1 the constituent), ``closed`` (the
-    ranks of a label and of the sequence inside), ``sequence`` (the alternative is where the last
-    part begins; the ranks of what is before it, and of it)."""
+    """Items by span. In ``open``, alternative 0 is the sequence, 1 the constituent. ``closed`` has
+    the ranks of a label and of the sequence inside. In ``sequence``, the alternative is the start
+    of the last part; the ranks are those of the part before it, and of the last part."""
 
     def __init__(self, chart: Chart) -> None:
         self.chart = chart
@@ -76,7 +77,7 @@ class _Search:
         self._labels: dict[tuple[int, int], tuple[list[int], list[float]]] = {}
 
     def has_open(self, start: int, end: int, rank: int) -> bool:
-        """Whether there are more than ``rank`` derivations; finds those up to it."""
+        """Return whether there are more than ``rank`` derivations; find those up to ``rank``."""
         item = self.open.get((start, end))
         if item is None:
             chart = self.chart
@@ -136,7 +137,7 @@ class _Search:
         return (self.open if end - start == 1 else self.closed)[start, end]
 
     def labels(self, start: int, end: int) -> tuple[list[int], list[float]]:
-        """The labels of a span and their gains, best first."""
+        """Return the labels of a span and their gains, best first."""
         known = self._labels.get((start, end))
         if known is None:
             gains = self.chart.gains.of(start, end - 1)
@@ -145,7 +146,7 @@ class _Search:
         return known
 
     def spans(self, rank: int) -> Iterator[Span]:
-        """The constituents of the tree of this rank, parents before children."""
+        """Yield the constituents of the tree of this rank, parents before children."""
         stack = [("open", 0, self.chart.words, rank)]
         while stack:
             kind, start, end, rank = stack.pop()

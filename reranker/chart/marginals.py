@@ -1,4 +1,4 @@
-"""How probable each constituent is, over all trees of a sentence (inside-outside)."""
+"""The probability of each constituent, over all trees of a sentence (inside-outside)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ _NEGLIGIBLE = 1e-12  # P(there is a constituent)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marginals:
-    """The distribution over all trees in which a tree's probability is proportional to exp of its
-    score."""
+    """The distribution over all trees in which P(tree) is proportional to exp(score)."""
 
     places: NDArray[np.int64]
     """The first and last word of the spans whose probability is not negligible, [M, 2]."""
@@ -25,9 +24,9 @@ class Marginals:
 
 
 def marginals(gains: Gains, temperature: float = 1.0) -> Marginals:
-    """The marginals of trees whose scores, as a ``Chart`` has them, are divided by ``temperature``,
-    which makes the distribution flatter (more than 1) or sharper. Every tree is counted once, since
-    none has two derivations."""
+    """Return the marginals of trees whose ``Chart`` scores are divided by ``temperature``: above 1
+    the distribution is flatter, below 1 sharper. Every tree is counted once, since none has two
+    derivations."""
     labels = _label_sums(gains, temperature)
     inside = _inside(labels)
     weights = _outside(inside)
@@ -43,13 +42,13 @@ def marginals(gains: Gains, temperature: float = 1.0) -> Marginals:
 
 
 def log_partition(gains: Gains, temperature: float = 1.0) -> float:
-    """``Marginals.log_partition`` alone."""
+    """Return ``Marginals.log_partition`` alone."""
     inside = _inside(_label_sums(gains, temperature))
     return float(inside.open[0, inside.words])
 
 
 def _label_sums(gains: Gains, temperature: float) -> Values:
-    """The logarithm of the sum over labels of exp of their scores, [n, n]."""
+    """Return the logarithm of the sum over labels of exp(score), [n, n]."""
     sums = np.zeros_like(gains.none)
     for start, (labels, none) in enumerate(zip(gains.labels, gains.none, strict=True)):
         scores = labels[start:].astype(np.float64) - none[start:, None]
@@ -58,13 +57,13 @@ def _label_sums(gains: Gains, temperature: float) -> Values:
 
 
 def _inside(labels: Values) -> Recursion:
-    """``Chart`` with sums in place of maxima, in logarithms."""
+    """Compute ``Chart`` with sums in place of maxima, in logarithms."""
     return Recursion(labels, _log_sum, np.logaddexp)
 
 
 def _outside(inside: Recursion) -> Values:
-    """P(there is a constituent) by its first and last word, [n, n]: the inside recursion backwards,
-    where each sum shares out its probability among its terms."""
+    """Return P(there is a constituent) by its first and last word, [n, n]: the inside recursion
+    backwards, where each sum shares out its probability among its terms."""
     words = inside.words
     inside_of = np.zeros((words, words))
     of_open, of_part = np.zeros((words, words + 1)), np.zeros((words + 1, words + 1))
@@ -86,7 +85,7 @@ def _outside(inside: Recursion) -> Values:
 
 
 def _log_sum(values: Values) -> Values:
-    """The log of the sum of exp over the last axis."""
+    """Return the log of the sum of exp over the last axis."""
     most: Values = values.max(-1)
     total: Values = most + np.log(np.exp(values - most[..., None]).sum(-1))
     return total

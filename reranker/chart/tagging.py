@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-# What the English treebanks agree on. EVALB leaves out words by these tags, and a sentence in which
-# parser and gold tree differ in that is not scored at all.
+# Tags on which the English treebanks agree. EVALB leaves out words by these tags, and does not
+# score a sentence whose parse and gold tree leave out different words.
 _FIXED = {
     **dict.fromkeys((",",), ","),
     **dict.fromkeys((".", "?", "!"), "."),
@@ -32,10 +32,10 @@ def best_tags(
     tags: Sequence[str],
     punctuation: Collection[str] | None = None,
 ) -> tuple[str, ...]:
-    """The most probable tag of each word, given ``log_probabilities`` [n, T] of ``tags``. No word
-    with a letter or a digit gets one of ``punctuation``, the tags of marks. Without those, the
-    language is English: punctuation that has the same tag in all its treebanks gets that tag.
-    Without ``tags`` all other words are ``XX``."""
+    """Return the most probable tag of each word, given ``log_probabilities`` [n, T] of ``tags``. No
+    word with a letter or a digit gets one of ``punctuation``, the tags of marks. Without
+    ``punctuation``, the language is English: marks that have the same tag in all its treebanks get
+    that tag. Without ``tags`` all other words are ``XX``."""
     always = _FIXED if punctuation is None else {}
     marks = _PUNCTUATION if punctuation is None else punctuation
     is_punctuation = np.array([tag in marks for tag in tags], bool)
@@ -52,5 +52,5 @@ def best_tags(
 
 
 def has_letters(word: str) -> bool:
-    """Whether a word has a letter or a digit and is not a bracket."""
+    """Return whether a word has a letter or a digit and is not a bracket."""
     return any(map(str.isalnum, word)) and not _ESCAPED.fullmatch(word)

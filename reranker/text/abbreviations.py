@@ -1,12 +1,12 @@
-"""Where English sentences end: behind full stops, and behind those of some abbreviations."""
+"""Ends of English sentences: behind full stops, and behind the full stops of some abbreviations."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-# Words with which sentences begin. Before them an abbreviation ("at 5 p.m. They left"), a letter or
-# a number does end a sentence, which syntok does not see; an item's number does not.
+# Words with which sentences begin. Before these words an abbreviation ("at 5 p.m. They left"), a
+# letter or a number ends a sentence, which syntok misses; the number of a list's item does not.
 _BEGINS = (
     "I|You|He|She|It|We|They|The|This|That|These|Those|There|Then|His|Her|Its|Our|Their|My|Your|"
     "But|And|So|Yet|Or|Nor|However|If|When|While|Although|Though|Because|After|Before|Since|Until|"
@@ -21,14 +21,14 @@ _BEHIND = re.compile(
     rf"[.?!]['\")\]\u201d\u2019]*+\s++(?={_BEGIN})"
 )
 
-# Before a name, whatever it is: Dr. Who, Mr. No.
+# Abbreviations before any name: Dr. Who, Mr. No.
 _TITLES = (
     "Drs?|Mr|Mrs|Ms|Mx|Messrs|Mmes?|Mlles?|Profs?|Revs?|Fr|Msgr|Rt|Hon|Pres|Govs?|Sens?|Reps?|Gens?|"
     "Lts?|Cols?|Maj|Capts?|Cmdr|Cdr|Cpl|Sgts?|Pvt|Adm|Brig|Amb|Atty|Supt|Insp|Det"
 )
-# In the middle of a sentence, whatever follows.
+# Abbreviations in the middle of a sentence, whatever follows.
 _WITHIN = r"e\.\s?g|i\.\s?e|[Cc]f|[Vv]s|[Vv]iz|[Aa]pprox|ca|esp|incl"
-# Before a number or another name of a part: No. 5, Vol. II, Fig. S3.
+# Abbreviations before a number or another name of a part: No. 5, Vol. II, Fig. S3.
 _PARTS = (
     "[Nn]os?|[Ff]igs?|FIGS?|[Ee]q[sn]?|[Ss]ec|[Ss]ects?|[Cc]h|[Cc]haps?|[Vv]ols?|[Pp]p?|[Rr]efs?|"
     "[Rr]te?|[Hh]wy|[Ss]uppl|[Pp]aras?|[Ee]xt|[Tt]el|[Vv]er|Arts?|Apps?|Tabs?|Exs?|Ser|Pts?|Bks?|Ln|"
@@ -41,7 +41,7 @@ _ORDINAL = (
     r"(?:First|Second|Third|(?:Four|Fif|Six|Seven|Eigh|Nin|Ten|Eleven|Twelf|\w{3,5}teen|Twentie|"
     r"Thirtie)th|(?:Twenty|Thirty)-\w+)\b(?!,)"
 )
-# Of names and places: before a word with which sentences begin they end one, before others not.
+# Abbreviations in names and places: they end a sentence only before a word that begins sentences.
 _OF_NAMES = (
     "DR|MR|MRS|PROF|GEN|SEN|GOV|REV|Jr|Sr|Esq|Bros|Cos?|Corp|Inc|Ltd|Assn|Assoc|Dept|Univ|Inst|"
     "Intl|Natl|Govt|Mfg|Sts?|Ste|Mts?|Ft|Pt|Ave|Blvd|Rd|Sq|al|etc|eds?|Ala|Ariz|Ark|Calif|Colo|Conn|Del|Fla|Ga|Ill|Ind|Kan|Ky|La|Mass|Md|"
@@ -64,17 +64,17 @@ _GOES_ON = re.compile(
 )
 
 
-# As syntok has them, which also ends sentences behind and before brackets without any.
+# Full stops as in syntok, which also ends sentences at brackets without a full stop.
 _STOP = re.compile(
     "(?:[.!?;\u2026\u203c\u203d\u2047-\u2049\u3002\ufe52\ufe57\uff01\uff0e\uff1f\uff61]"
     r"[^\w\s]*\s*|\n\s*\n\s*)\Z"
 )
-_MOST_CLOSING = 40  # characters
+_MAX_CLOSING = 40  # characters
 
 
 def is_behind_stop(text: str, end: int) -> bool:
-    """Return whether a full stop, or a blank line, is right before a place in the text."""
-    return _STOP.search(text[max(0, end - _MOST_CLOSING) : end]) is not None
+    """Return whether a full stop, or a blank line, is right before ``end`` in the text."""
+    return _STOP.search(text[max(0, end - _MAX_CLOSING) : end]) is not None
 
 
 def ends_behind(text: str) -> Iterator[int]:

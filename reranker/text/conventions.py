@@ -1,4 +1,4 @@
-"""How languages other than English are split into words and sentences."""
+"""Conventions for splitting text of any language into words and sentences."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from nltk.tokenize import ToktokTokenizer
 
 Convention = Literal["gum", "wsj", "spaced", "id", "zh", "characters"]
-"""Whose words. Of English: those of GUM, CRAFT and OntoNotes 5, where hyphens and slashes are words
-and quotes stay as they are, or those of the Wall Street Journal's treebank, which has
-``state-of-the-art`` and writes quotes as two backquotes or apostrophes. Of other languages:
-``spaced`` splits off punctuation, ``id`` also does what the Indonesian treebank does, ``zh`` finds
-Chinese words, and with ``characters`` every Chinese or Japanese character is a word."""
+"""The convention that words follow. English: ``gum`` is for GUM, CRAFT and OntoNotes 5, where
+hyphens and slashes are words and quotes stay unchanged; ``wsj`` is for the Wall Street Journal's
+treebank, which has ``state-of-the-art`` and writes quotes as two backquotes or apostrophes. Other
+languages: ``spaced`` splits off punctuation, ``id`` also splits off the Indonesian clitic, ``zh``
+finds Chinese words, and with ``characters`` every Chinese or Japanese character is a word."""
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 _OF_LANGUAGES: dict[str, Convention] = {ENGLISH: "gum", "id": "id", "zh": "zh", "ja": "characters"}
 
-# Toktok writes these as HTML; of equal length, so that places stay.
+# Toktok writes these as HTML. The replacements are as long, so that places stay.
 UNESCAPED = str.maketrans({"&": "\uff06", "|": "\uff5c"})
-# Ends a sentence without a space behind it.
+# Full stops that end a sentence without a space behind them.
 _FULL_STOP = re.compile("[\u3002\uff01\uff1f\uff61]+[\"'\u201d\u2019\u300d\u300f\uff09\u3011)]*")
 _CHARACTER = re.compile(
     "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff][\u3099\u309a]?"
@@ -80,17 +80,17 @@ _WHOLE = frozenset(
 
 
 def convention_of(language: str) -> Convention:
-    """How text of a language is split if nothing else is said."""
+    """Return the default convention for text of a language."""
     return _OF_LANGUAGES.get(language, "spaced")
 
 
 def is_english(convention: Convention) -> bool:
-    """Whether these are the words of an English treebank."""
+    """Return whether the convention is an English treebank's."""
     return convention in ("gum", "wsj")
 
 
 def full_stops(text: str) -> Iterator[int]:
-    """The ends of sentences after Chinese full stops and what closes with them.
+    """Yield the ends of sentences after Chinese full stops and the marks that close with them.
 
     >>> list(full_stops("他来了。我走了。"))
     [4, 8]
@@ -99,8 +99,8 @@ def full_stops(text: str) -> Iterator[int]:
 
 
 def tokens(text: str, convention: Convention) -> Iterable[str]:
-    """The tokens of a sentence of another language, in which ``UNESCAPED`` was applied. Raises
-    InputError if the library that finds them is not installed."""
+    """Return the tokens of a sentence of another language, to which ``UNESCAPED`` was applied.
+    Raises InputError if the library that finds them is not installed."""
     if convention == "characters":
         return _CHARACTER.findall(text)
     if convention == "zh":
@@ -118,8 +118,8 @@ def tokens(text: str, convention: Convention) -> Iterable[str]:
 
 
 def _joined(found: Iterable[str]) -> Iterator[str]:
-    """The words with letters put together again that are neither Chinese nor ASCII: jieba takes
-    them apart.
+    """Yield the words with letters joined again that are neither Chinese nor ASCII: jieba takes
+    such words apart.
 
     >>> list(_joined(["caf", "é", "很", "大"]))
     ['café', '很', '大']
@@ -137,12 +137,12 @@ def _joined(found: Iterable[str]) -> Iterator[str]:
 
 
 def _is_letter(character: str) -> bool:
-    """Whether it is a letter, or an accent on one, of a script that has spaces between words."""
+    """Return whether this is a letter, or an accent, of a script with spaces between words."""
     return unicodedata.category(character)[0] in "LM" and not UNSPACED.match(character)
 
 
 def _without_clitic(token: str) -> list[str]:
-    """``katanya`` is ``kata`` and ``nya`` in the Indonesian treebank."""
+    """Split a clitic off, as the Indonesian treebank does: ``katanya`` is ``kata`` and ``nya``."""
     stem = token.removesuffix(_CLITIC)
     if len(stem) < 3 or stem == token or not stem.isalpha() or token.lower() in _WHOLE:
         return [token]

@@ -24,12 +24,13 @@ GivenText = str | Sequence[str] | Sequence[Sequence[str]]
 _NOT_A_WORD = re.compile(rf"\s|{UNSPACED.pattern}")  # Chinese sentences have no spaces
 _PUNCTUATION = re.compile(r"[^\w\s]+")
 _END = re.compile(r"\w[.!?]$")
-_JUDGED = 200  # sentences of a list
+_JUDGED = 200  # the sentences of a list whose kind is examined
 _BYTE_ORDER_MARK = "\ufeff"
 
 
 def told_apart(text: GivenText) -> str | list[str] | list[list[str]]:
-    """The text, or its sentences or their words as lists. Raises InputError for anything else."""
+    """Return the text, or lists of its sentences or of their words. Raises InputError for anything
+    else."""
     expected = "expected a text as a string, a list of strings or a list of lists of words"
     if isinstance(text, str):
         return text
@@ -67,16 +68,17 @@ def sentences(
     *,
     has_bytes: bool = False,
 ) -> Iterator[TextSentence]:
-    """The sentences of a text. Of running text, ``form`` says how it is written; a list has one
-    sentence in each entry, in lines from 1, and offsets that count from the start of the entry, or
-    of its words with a space between them. One that cannot be read has a ``problem``.
+    """Yield the sentences of a text; one that cannot be read has a ``problem``.
 
-    Raises InputError for anything but a text, KindError for one that looks like another kind of
+    ``form`` is the layout of running text. A list has one sentence in each entry; lines count from
+    1, and offsets from the start of the entry, or of its words with a space between them.
+
+    Raises InputError for anything but a text, KindError for text that looks like another kind of
     file.
     """
 
     def read(text: str, form: Form, *, is_known: bool = True) -> Iterator[TextSentence]:
-        # A byte order mark would be left out, and every offset be one too small.
+        # A byte order mark would be left out, and every offset would be one too small.
         if text.startswith(_BYTE_ORDER_MARK):
             text = " " + text[1:]
         errors = "surrogateescape" if has_bytes else "strict"
@@ -109,8 +111,8 @@ def _on_one_line(text: str) -> str:
 
 
 def _one(text: str, parts: Iterable[TextSentence], number: int) -> TextSentence:
-    """The only sentence in a text, in line ``number``. One without words has a problem, and one
-    that was cut, since it is too long, is put together again."""
+    """Return the only sentence in a text, in line ``number``. A text without words has a problem;
+    an overlong sentence that was cut is put together again."""
     sentences = list(parts)
     if not sentences:
         return TextSentence(Sentence(()), Origin("text", number, "", ()), "no words")

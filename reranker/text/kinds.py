@@ -1,4 +1,4 @@
-"""Refuses what is not text: a file of another kind, trees or n-best lists."""
+"""Rejection of anything but text: files of another kind, trees or n-best lists."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from reranker.nbest.dialects.registry import recognise_by_a_line
 
 
 def other_than_text(text: str, is_first: bool = True) -> str | None:
-    """Return what a text with this beginning, or this later part, looks like instead, and what to
-    do with it; None if it may be text."""
+    """Return the kind of file that a text's beginning, or later part, looks like, with a remedy;
+    None if it may be text."""
     text = text[:LONGEST_START]
     start = Start(text, is_first)
     is_list = is_first and recognise_by_a_line(start.text.splitlines(keepends=True))
@@ -25,14 +25,14 @@ def other_than_text(text: str, is_first: bool = True) -> str | None:
 
 
 def refuse_other_than_text(name: str, text: str) -> None:
-    """Raise KindError if a file that begins like this is not text."""
+    """Raise KindError if a file with this beginning is not text."""
     if kind := other_than_text(text):
         raise KindError(f"{name}: not text: looks like {kind}")
 
 
 def checked(file: TextFile, pieces: Iterator[str]) -> Iterator[str]:
-    """Yield the pieces of a text. Raises KindError, naming the line, once a part of it, however far
-    from its beginning, is not text."""
+    """Yield the pieces of a text. Raises KindError, naming the line, once a part anywhere in the
+    text is not text."""
     part: list[str] = []
     size = line = 0
     start = 1
@@ -43,7 +43,7 @@ def checked(file: TextFile, pieces: Iterator[str]) -> Iterator[str]:
         line += piece.endswith("\n")
         if size >= LONGEST_START:
             _check(file.name, start, part)
-            # Half of it again: at the end of the file, little would be left to judge by.
+            # Keep half: the end of the file alone would be too little to judge by.
             part = part[len(part) // 2 :]
             size = sum(map(len, part))
             start = line - sum(each.endswith("\n") for each in part) + 1

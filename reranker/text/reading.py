@@ -1,4 +1,4 @@
-"""From text files to sentences for a parser."""
+"""Sentences for a parser, from text files."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class TextSentence(NamedTuple):
     sentence: Sentence
     origin: Origin
     problem: str | None = None
-    """Why it cannot be passed to a parser; None if it can."""
+    """The reason why the sentence cannot be passed to a parser, or None."""
     fault: str | None = None
-    """What was replaced in it by U+FFFD, the replacement character; None if nothing was."""
+    """The characters replaced by U+FFFD, the replacement character; None if there are none."""
     position: int = 0
-    """About how many bytes of all files it and the earlier sentences occupy."""
+    """About how many bytes of all files this sentence and the earlier ones occupy."""
 
     def __repr__(self) -> str:
         return short_repr(self)
 
     @property
     def warning(self) -> str | None:
-        """The warning about the sentence's ``fault``."""
+        """Return the warning about the sentence's ``fault``."""
         return f"{self.place}: {self.fault}; U+FFFD is in its place" if self.fault else None
 
     @property
@@ -60,7 +60,7 @@ class Refused(NamedTuple):
 
 
 class Text:
-    """Iterates over the sentences of one or several texts, in order."""
+    """An iterator over the sentences of one or several texts, in order."""
 
     def __init__(
         self,
@@ -71,9 +71,10 @@ class Text:
         *,
         is_known: bool = False,
     ) -> None:
-        """Sentences of more than ``longest`` words have a ``problem``. Raises InputError for a file
-        that cannot be opened, now or, if it has disappeared since, when its turn comes; and unless
-        it ``is_known`` to be text, KindError for one of another kind, now or at its place."""
+        """Open the texts. Sentences of more than ``longest`` words have a ``problem``. Raises
+        InputError for a file that cannot be opened, now or when it is read; unless ``is_known``,
+        raises KindError for a file that is not text, now or at the place where it stops being
+        text."""
         self._is_known = is_known
         self._form, self._longest, self._convention = form, longest, convention
         self._split: Callable[[str], Sequence[Word]] = partial(
@@ -97,12 +98,12 @@ class Text:
         except BaseException:
             self.close()
             raise
-        self._bytes = 0  # of the open file's text that was read
+        self._bytes = 0  # read from the open file's text
         self._read = 0  # bytes of the files before it
 
     @property
     def size(self) -> int | None:
-        """Bytes of all files, compressed ones as they are; None if one is a pipe."""
+        """Return the bytes of all files, compressed ones as they are; None if one is a pipe."""
         return None if None in self._sizes else sum(filter(None, self._sizes))
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
 """Running text: files with one sentence per line, words separated by spaces, read one after
 another.
 
-Lines ``<article>`` and ``</article>`` enclose articles, before each of which a model resets its
-state (Daniluk 2016, section 4.1); either all of a file's text is in articles or none.
+Lines ``<article>`` and ``</article>`` enclose articles; a model resets its state before each
+article (Daniluk 2016, section 4.1). Either all of a file's text is in articles or none.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from reranker.text.kinds import refuse_other_than_text
 Line = tuple[str, ...]
 """The tokens of a line, without ``<eos>``."""
 
-# As tokens, which are spelled like brackets, so that no word is one of them.
+# The marks as tokens, which are spelled like brackets, so that no word equals one.
 OPENING, CLOSING = "(<article>", ")<article>"
 MARKS = {"<article>": OPENING, "</article>": CLOSING}
 
 
-_MARKS = re.compile(r"</?(?:article|s|unk|eos|pad)>")  # those of language models' corpora, too
+_MARKS = re.compile(r"</?(?:article|s|unk|eos|pad)>")  # with the marks of other corpora
 
 
 def read_running_text(paths: Iterable[str | os.PathLike[str]]) -> list[Line]:
-    """All lines of the files as tokens; ``<article>`` and ``</article>`` are lines of their own.
+    """Return all lines of the files as tokens; ``<article>`` and ``</article>`` are lines of their
+    own.
 
     Raises InputError, naming file and line, for a file that cannot be read to its end, a line that
     is too long or not UTF-8, articles within articles and text outside of them, and if there is no
@@ -43,8 +44,8 @@ def read_running_text(paths: Iterable[str | os.PathLike[str]]) -> list[Line]:
 
 
 def token(word: str) -> str:
-    """A word of plain text in the vocabularies' form: in lower case, so that capitals have to be
-    marked, and without brackets.
+    """Return a word of plain text in the vocabularies' form: in lower case, with capitals marked,
+    and without brackets.
 
     >>> [token(word) for word in ("The", "N", "(", "2^n")]
     ['^the', '^n', '-LRB-', '2^^n']
@@ -58,31 +59,32 @@ def token(word: str) -> str:
 
 
 def opening_id(vocabulary: Vocabulary) -> int:
-    """The id of the token that opens an article, whether or not training has seen it."""
+    """Return the id of the token that opens an article, whether or not it occurred in training."""
     return vocabulary.encode((OPENING,))[0]
 
 
 def encoded(vocabulary: Vocabulary, lines: Iterable[Sequence[str]]) -> Iterator[list[int]]:
-    """The ids of each line, with ``<eos>`` at its end unless it is a mark, for a forward model."""
+    """Yield the ids of each line, with ``<eos>`` at its end unless it is a mark, for a forward
+    model."""
     for line in lines:
         ids = vocabulary.encode(line)
         yield ids[:-1] if is_mark(line) else ids
 
 
 def is_mark(line: Sequence[str]) -> bool:
-    """True for the beginning and the end of an article."""
+    """Return whether a line is the beginning or the end of an article."""
     return len(line) == 1 and line[0] in (OPENING, CLOSING)
 
 
 def tokens_of(words: Iterable[str], known: dict[str, str]) -> Line:
-    """The tokens of words; ``known`` caches them, so that there is one string for each."""
+    """Return the tokens of words; ``known`` caches them, so that equal tokens share one string."""
     return tuple(
         known[word] if word in known else known.setdefault(word, token(word)) for word in words
     )
 
 
 def line_fault(text: str) -> str | None:
-    """Why a line cannot be used, or None."""
+    """Return why a line cannot be used, or None."""
     if len(text) > MAX_LINE:
         return f"more than {MAX_LINE:,} characters"
     return encoding_fault(text)
@@ -90,7 +92,7 @@ def line_fault(text: str) -> str | None:
 
 def _read(path: str | os.PathLike[str]) -> Iterator[Line]:
     known: dict[str, str] = {}
-    opened = outside = 0  # lines: where the article began; the first text that is in none
+    opened = outside = 0  # the line where the article began; the first line of text outside
     has_articles = False
     with open_text(path) as file:
         refuse_other_than_text(file.name, _MARKS.sub("", file.head()))

@@ -1,5 +1,4 @@
-"""From the lines of a text to its sentences, for any input: nothing is lost, and memory is
-bounded."""
+"""The sentences of a text's lines, for any input: nothing is lost, and memory is bounded."""
 
 from __future__ import annotations
 
@@ -18,12 +17,12 @@ Form = Literal["text", "sentences", "tokens"]
 LONGEST = 1 << 15
 """Characters of a sentence; a longer one is cut."""
 
-# Control characters that Python counts as white space are words, since they are named and replaced.
+# Control characters that Python counts as white space are words: they are reported and replaced.
 _SPACES = string.whitespace + "".join(
     each for each in map(chr, range(0xA0, 0x3001)) if each.isspace()
 )
 
-# No sentence of syntok's ends in a text without any of these: a few signs are known not to end one.
+# syntok ends no sentence in a text without any of these characters.
 _MAY_END = re.compile(r"[^\w\s,:'\"/-]|\n\s*\n")
 
 
@@ -32,14 +31,15 @@ class Stretch(NamedTuple):
 
     text: str
     start: int
-    """Characters before it."""
+    """The number of characters before the stretch."""
     line: int
     is_cut: bool = False
-    """Whether it is part of something too long to be a sentence."""
+    """True for a part of a text too long to be a sentence."""
 
 
 class _Block(NamedTuple):
-    """Characters to be split into sentences; if it ``is_whole``, none continues beyond it."""
+    """Characters to be split into sentences; if ``is_whole``, no sentence continues beyond the
+    block."""
 
     text: str
     start: int
@@ -49,7 +49,8 @@ class _Block(NamedTuple):
     """Characters that belong to no word."""
 
     def part(self, start: int, end: int, is_cut: bool) -> Iterator[Stretch]:
-        """The stretch without surrounding white space; None if there is nothing else."""
+        """Yield the stretch without surrounding white space; nothing if only white space is
+        there."""
         text = self.text[start:end]
         start += len(text) - len(text.lstrip(self.spaces))
         if start < end:
@@ -60,15 +61,16 @@ class _Block(NamedTuple):
 def stretches(
     pieces: Iterable[str], form: Form, convention: Convention = "gum"
 ) -> Iterator[Stretch]:
-    """The sentences of a text that arrives in lines, long ones in pieces (``TextFile.pieces``).
+    """Yield the sentences of a text that arrives in lines, long ones in pieces
+    (``TextFile.pieces``).
 
-    Running text is split by syntok, but not at semicolons. A blank line ends a sentence, too; in
-    English so do abbreviations before a word with which sentences begin, but not *Oct.* before a
-    number or *Dr.* before a name; and in other languages full stops that no space follows, as in
-    Chinese. For a paragraph too long for memory, all sentences but the last are returned before the
-    rest is read.
+    Running text is split by syntok, but not at semicolons. A blank line ends a sentence, too. In
+    English so does an abbreviation before a word that begins sentences, but not *Oct.* before a
+    number or *Dr.* before a name. In other languages so does a full stop without a space behind it,
+    as in Chinese. In a paragraph too long for memory, all sentences but the last are yielded before
+    the rest is read.
     """
-    # A no-break space between given words is one of them.
+    # A no-break space between given words is a word.
     spaces = string.whitespace if form == "tokens" else _SPACES
     ends = _english_ends if is_english(convention) else _all_ends
     text, start, line, is_cut = "", 0, 1, False
@@ -86,8 +88,9 @@ def stretches(
 def _sentences(
     block: _Block, form: Form, is_cut: bool, ends_of: Callable[[str], Iterator[int]]
 ) -> Generator[Stretch, None, tuple[int, bool]]:
-    """The sentences of a block; ``is_cut`` says that it begins inside a sentence that was cut.
-    Returns how many characters are consumed, and whether the rest begins inside one."""
+    """Yield the sentences of a block; ``is_cut`` says that the block begins inside a sentence that
+    was cut. Return the number of characters consumed, and whether the rest begins inside a cut
+    sentence."""
     text = block.text
     ends = [*ends_of(text), len(text)] if form == "text" else [len(text)]
     begin = 0
@@ -102,7 +105,7 @@ def _sentences(
 
 
 def _last_break(text: str, begin: int, end: int) -> int:
-    """The position after the last white space before ``end``, or ``end`` itself."""
+    """Return the position after the last white space before ``end``, or ``end`` itself."""
     place = end
     while place > begin and not text[place - 1].isspace():
         place -= 1
@@ -110,21 +113,21 @@ def _last_break(text: str, begin: int, end: int) -> int:
 
 
 def _english_ends(text: str) -> Iterator[int]:
-    """Those of ``_ends`` behind a full stop, and those behind abbreviations, where these end a
-    sentence at all."""
+    """Yield the ends in ``_ends`` behind a full stop, and the ends behind abbreviations that end a
+    sentence."""
     found = {end for end in _ends(text) if is_behind_stop(text, end)}.union(ends_behind(text))
     yield from sorted(found.difference(no_ends(text)))
 
 
 def _all_ends(text: str) -> Iterator[int]:
-    """Those of ``_ends``, and full stops without a space behind them."""
+    """Yield the ends in ``_ends``, and full stops without a space behind them."""
     stops = (end for end in full_stops(text) if end < len(text))
     yield from sorted({*_ends(text), *stops})
 
 
 def _ends(text: str) -> Iterator[int]:
-    """The ends of sentences within a text: at the first word of the next one, so that characters
-    syntok leaves out still belong to a sentence."""
+    """Yield the ends of sentences within a text, each at the first word of the next sentence, so
+    that characters left out by syntok still belong to a sentence."""
     if not _MAY_END.search(text):  # megabytes of words alone, say: half of the time saved
         return
     from syntok import segmenter

@@ -1,4 +1,4 @@
-"""From a sentence's text to its words, as treebanks spell them, with their places."""
+"""The words of a sentence's text, as treebanks spell them, with their places."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
-# Of equal length, so that offsets stay; the tokeniser knows the straight ones best.
+# Replacements of equal length, so that offsets stay; the tokeniser knows straight quotes best.
 _STRAIGHT = str.maketrans(
     dict.fromkeys("\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}", '"')
     | dict.fromkeys("\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}", "'")
 )
-# nltk leaves these joined to their neighbours; English treebanks do not, as with a semicolon.
+# nltk leaves these joined to their neighbours; English treebanks split them off, like semicolons.
 _FOR_NLTK = _STRAIGHT | str.maketrans(
     dict.fromkeys("\N{HORIZONTAL ELLIPSIS}£¥€±\N{MULTIPLICATION SIGN}≤≥•", ";")
 )
@@ -33,24 +33,24 @@ _PENN_QUOTES = {
 }
 _BRACKETS = {"[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 
-# What cannot stand in a tree, or upsets a terminal: bytes that are not UTF-8, control characters.
+# Characters that a tree or a terminal cannot take: bytes that are not UTF-8, control characters.
 _UNUSABLE = re.compile("[\ud800-\udfff\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _WORD = re.compile(r"\S+", re.ASCII)
 _SPACE = re.compile(r"\s")
 
-# Of web pages and mail: one word, without the punctuation behind it.
+# An address of a web page or of mail: one word, without the punctuation behind it.
 _ADDRESS = re.compile(
     r"(?:\b(?:https?|ftp)://|\bwww\.)[^\s<>\"]*[\w/]|\b[\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)+",
     re.IGNORECASE,
 )
-# The second part is what could be a name in front of an @ but is not, up to the next web page. It
-# is passed over at once, or the search would begin again at every hyphen of `a-a-a-...`.
+# The second part is text that could be a name before an @ but is not, up to the next web page. One
+# match skips it; else the search would begin again at every hyphen of `a-a-a-...`.
 _ADDRESS_OR_NONE = re.compile(
     rf"({_ADDRESS.pattern})|\b(?:\w+|[.+-])(?:(?!https?://|ftp://|www\.)\w+|[.+-])*",
     re.IGNORECASE,
 )
 _JOINTS = re.compile("(?<=\\w)[-/\N{HYPHEN}\N{EN DASH}](?=\\w)")
-# Those that GUM and CRAFT leave joined with a hyphen more often than not.
+# Prefixes that GUM and CRAFT leave joined with a hyphen more often than not.
 _PREFIXES = frozenset(
     [
         "anti",
@@ -92,8 +92,8 @@ class Word(NamedTuple):
 
 
 def given_words(text: str, convention: Convention = "gum") -> list[Word]:
-    """The words of tokenised text, separated by ASCII white space; those of other languages than
-    English composed."""
+    """Return the words of tokenised text, separated by ASCII white space; compose words of
+    languages other than English."""
     spelled = _usable if is_english(convention) else _composed
     return [
         Word(escaped(spelled(match[0])), match.start(), match.end())
@@ -102,9 +102,9 @@ def given_words(text: str, convention: Convention = "gum") -> list[Word]:
 
 
 def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
-    """The words of a sentence: of English as nltk splits them, following the Penn Treebank; for
-    ``gum`` also split at hyphens and slashes. Web and mail addresses are one word. Raises
-    InputError if a library that the convention needs is missing.
+    """Return the words of a sentence. English is split by nltk, following the Penn Treebank, and
+    for ``gum`` also at hyphens and slashes. Web and mail addresses are one word. Raises InputError
+    if a library that the convention needs is missing.
 
     >>> [word.text for word in split_into_words("He didn't (see) a well-known re-run.")]
     ['He', 'did', "n't", '-LRB-', 'see', '-RRB-', 'a', 'well', '-', 'known', 're-run', '.']
@@ -129,8 +129,8 @@ def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
 
 
 def tree_word(token: str) -> str:
-    """Another program's token as it is spelled in trees: brackets escaped, printable, one word for
-    every parser.
+    """Return another program's token as it is spelled in trees: brackets escaped, printable, one
+    word for every parser.
 
     >>> [tree_word(token) for token in ("(", "isn't", "]", "New York")]
     ['-LRB-', "isn't", '-RSB-', 'New_York']
@@ -140,7 +140,7 @@ def tree_word(token: str) -> str:
 
 
 def fault(text: str) -> str | None:
-    """The fault of the first character that cannot be in a tree, or None."""
+    """Return the fault of the first character that cannot be in a tree, or None."""
     unusable = _UNUSABLE.search(text)
     if unusable is None:
         return None
@@ -163,8 +163,8 @@ def _composed(text: str) -> str:
 
 
 def _aligned(tokens: Iterable[str], text: str) -> Iterator[Word]:
-    """The tokens with their places. A tokeniser changes only double quotes; if it ever changes
-    more, the rest of the text is split at white space."""
+    """Yield the tokens with their places. A tokeniser changes only double quotes; if one ever
+    changes more, the rest of the text is split at white space."""
     place = 0
     for token in tokens:
         place = _next_word(text, place)
@@ -190,8 +190,8 @@ def _next_word(text: str, place: int) -> int:
 
 
 def _parts(word: Word, text: str, has_prefixes: bool) -> Iterator[Word]:
-    """The word split at hyphens and slashes, which are words themselves; addresses stay whole, and
-    so do English words with a prefix."""
+    """Yield the parts of a word split at hyphens and slashes, which are words themselves.
+    Addresses, and English words with a prefix, stay whole."""
     address = _ADDRESS.match(text, word.start, word.end)
     start = word.start
     for joint in _JOINTS.finditer(text, address.end() if address else start, word.end):
@@ -208,7 +208,7 @@ def _parts(word: Word, text: str, has_prefixes: bool) -> Iterator[Word]:
 
 
 def _spelled(word: Word, text: str, convention: Convention) -> str:
-    """The word as spelled in trees."""
+    """Return the word as spelled in trees."""
     original = _usable(text[word.start : word.end])
     if not is_english(convention):
         original = composed(original)
