@@ -1,1 +1,1 @@
-"""EVALB's figures, and whether a difference between two of them is due to chance."""
+"""EVALB's figures, and the significance of differences between them."""

@@ -1,4 +1,4 @@
-"""Pairs gold and test trees sentence by sentence, and explains mismatches."""
+"""Alignment of gold and test trees sentence by sentence, and explanations of mismatches."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Places = Sequence[TreeText]
 
 
 def paired(gold: Places, test: Places, gold_name: str, test_name: str) -> tuple[Places, Places]:
-    """Gold and test sentences, equally many. Blank lines count as sentences, as for EVALB, unless
-    the numbers agree only without them.
+    """Return equally many gold and test sentences. Blank lines count as sentences, as for EVALB,
+    unless the numbers agree only without them.
 
-    Raises InputError, with both numbers and a guess at what is missing, if they never agree.
+    Raises InputError, with both numbers and a guess at the cause, if the numbers never agree.
     """
     trees, test_trees = ([place for place in each if place.text] for each in (gold, test))
     for some_gold, some_test in ((gold, test), (trees, test), (trees, test_trees)):
@@ -34,8 +34,8 @@ def paired(gold: Places, test: Places, gold_name: str, test_name: str) -> tuple[
 
 
 def complaints(gold: Places, test: Places, scores: Sequence[SentenceScore]) -> Iterator[str]:
-    """A line for each of the first test sentences that could not be scored, how many more there
-    are, and a guess at why."""
+    """Yield a line for each of the first test sentences that could not be scored, the number of the
+    others, and a guess at the cause."""
     left_out = [
         f"{place}: {score.status}: {score.reason}"
         for place, score in zip(test, scores, strict=True)
@@ -49,8 +49,8 @@ def complaints(gold: Places, test: Places, scores: Sequence[SentenceScore]) -> I
 
 
 def shift(gold: Places, test: Places) -> Iterator[str]:
-    """A message if the files are shifted, that is, if test sentences have the words of gold
-    sentences in other places, mostly at the same distance."""
+    """Yield a message if the files are shifted: test sentences have the words of gold sentences in
+    other places, mostly at the same distance."""
     gold_words, test_words = ([_words(place) for place in each] for each in (gold, test))
     numbers = defaultdict(list)
     for number, words in enumerate(gold_words):

@@ -1,4 +1,4 @@
-"""Gold trees, read and checked before anything is compared with them, and corpus F1."""
+"""Gold trees, read and checked before any comparison, and corpus F1."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ _COLLINS = Parameters.collins()
 
 
 class GoldTree(Gold):
-    """A gold tree under COLLINS' settings, whose part-of-speech tags other trees may be given."""
+    """A gold tree under COLLINS' settings, which can lend its part-of-speech tags to other
+    trees."""
 
     def __init__(self, text: str, gold_tags: bool) -> None:
-        """With ``gold_tags``, a tree with the same number of words first gets the gold tags. Raises
-        TreeError if the text is not a tree of words with tags."""
+        """Read the tree. With ``gold_tags``, other trees with the same number of words get its tags
+        before the comparison. Raises TreeError if the text is not a tree of words with tags."""
         self.tree = Tree.from_string(text)
         super().__init__(text, _COLLINS)
         if self._line.problem:
@@ -32,7 +33,8 @@ class GoldTree(Gold):
         self._tags = self.tree.word_tags() if gold_tags else None
 
     def tagged(self, tree: Tree) -> Tree:
-        """The tree with the gold tags, if it should have them and has the same number of words."""
+        """Return the tree, with the gold tags if ``gold_tags`` is set and the number of words
+        agrees."""
         if self._tags is not None:
             with contextlib.suppress(TreeError):
                 return tree.with_tags(self._tags)
@@ -77,7 +79,7 @@ class GoldTrees:
 
 
 def _not_a_gold_tree(place: TreeText, error: TreeError) -> str:
-    """The error for a line that is not a gold tree; it quotes nothing from a binary file."""
+    """Return the error for a line that is not a gold tree; quote nothing from a binary file."""
     try:
         place.text.encode()
     except UnicodeEncodeError:
@@ -86,12 +88,12 @@ def _not_a_gold_tree(place: TreeText, error: TreeError) -> str:
 
 
 def corpus_f1(counts: NDArray[np.int64]) -> float:
-    """Corpus F1 in percent from [S, 3] counts: brackets are summed first, as EVALB does."""
+    """Return corpus F1 in percent from [S, 3] counts: brackets are summed first, as EVALB does."""
     matched, gold, test = counts.sum(0).tolist()
     return float(f1(matched, gold, test))
 
 
 def f1_by_row(counts: NDArray[Any]) -> NDArray[np.float64]:
-    """F1 in percent, [...], from [..., 3] matched, gold and test brackets; 0 where there are
-    none."""
+    """Return F1 in percent, [...], from [..., 3] matched, gold and test brackets; 0 without
+    brackets."""
     return f1(counts[..., 0], counts[..., 1], counts[..., 2])

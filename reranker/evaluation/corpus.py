@@ -60,12 +60,12 @@ class Summary(BracketCounts):
 
     @property
     def valid(self) -> int:
-        """Sentences that the figures cover."""
+        """Return the number of sentences that the figures cover."""
         return self.sentences - self.errors - self.skipped
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of recall and precision; 0 where EVALB prints ``nan``."""
+        """Return the harmonic mean of recall and precision; 0 where EVALB prints ``nan``."""
         return f1(self.matched, self.gold, self.test)
 
     @property
@@ -74,7 +74,7 @@ class Summary(BracketCounts):
 
     @property
     def average_crossing(self) -> float:
-        """Test brackets that cross a gold bracket, per sentence."""
+        """Return the number of test brackets that cross a gold bracket, per sentence."""
         return self.crossing / (self.valid or 1)
 
     @property
@@ -102,7 +102,7 @@ class CorpusScore:
 
     @property
     def too_many_errors(self) -> bool:
-        """Whether EVALB would have given up, because the figures cover too few sentences."""
+        """Return whether EVALB would have given up, because the figures cover too few sentences."""
         return self.all.errors > self.max_error
 
 

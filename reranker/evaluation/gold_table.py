@@ -19,12 +19,12 @@ from reranker.trees.treebank import TreeText
 _NO_TREE = "(TOP )"
 _INCOMPARABLE = "EVALB finds no list that has the words of its gold tree"
 
-# What stands for the parser's choice where its samples come in no order.
+# The stand-ins for the parser's choice if its samples are unordered.
 _SAMPLES: dict[Order, str] = {"score": "best score", "frequency": "most frequent"}
 
 
 class GoldTable:
-    """Collects every list and then its best candidate, in order."""
+    """The lists and their best candidates, collected in order."""
 
     def __init__(self, gold: GoldTrees) -> None:
         self._gold = gold
@@ -34,7 +34,7 @@ class GoldTable:
         self._scores: dict[str, list[SentenceScore]] = {"parser": [], "reranked": [], "oracle": []}
 
     def check(self, lists: Iterable[NBest]) -> None:
-        """Raises InputError if there are more or fewer gold trees than lists, or if EVALB can
+        """Raise InputError if there are more or fewer gold trees than lists, or if EVALB can
         compare none of the lists with its gold tree."""
         gold, count, is_comparable = self._gold, 0, False
         firsts: list[TreeText] = []
@@ -64,8 +64,7 @@ class GoldTable:
         self._waiting.append((gold, trees, oracle))
 
     def add_choice(self, best_index: int | None) -> None:
-        """Record the best candidate of the earliest list that has none yet; None if all were
-        rejected."""
+        """Record the best candidate of the earliest list without one; None if all were rejected."""
         gold, trees, oracle = self._waiting.popleft()
         chosen = {
             "parser": next(iter(trees.values()), _NO_TREE),
@@ -76,7 +75,7 @@ class GoldTable:
             self._scores[name].append(gold.score(tree))
 
     def check_complete(self) -> None:
-        """Raises InputError if gold trees are left over or none could be compared."""
+        """Raise InputError if gold trees are left over or none could be compared."""
         if next(self._trees, None) is not None:
             raise InputError(f"{self._gold.name}: more gold trees than n-best lists")
         statuses = {score.status for score in self._scores["oracle"]}
@@ -84,8 +83,8 @@ class GoldTable:
             raise InputError(f"{self._gold.name}: {_INCOMPARABLE}")
 
     def format(self) -> str:
-        """A table: recall, precision, F1 and complete match in percent for parser, reranked and
-        oracle."""
+        """Return a table: recall, precision, F1 and complete match in percent for parser, reranked
+        and oracle."""
         rows: list[tuple[str, ...]] = [
             ("", "recall", "precision", "F1", "complete", "scored", "errors")
         ]

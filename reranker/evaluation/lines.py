@@ -14,18 +14,18 @@ from typing import NamedTuple
 from reranker.evaluation.parameters import Parameters
 from reranker.trees.tree import ROOT_LABELS
 
-# An opening bracket with its label, and with its word if it closes right after one, or with the
-# opening bracket that follows; a closing bracket; or text that belongs to no bracket. Only ASCII
-# white space separates, as in C.
+# A piece is an opening bracket with its label, and with its word if the bracket closes right after
+# one, or with the opening bracket that follows; a closing bracket; or text outside of any bracket.
+# Only ASCII white space separates, as in C.
 _PIECE = re.compile(r"\(([^()\s]*+)(?:\s++([^()\s]*+)(\))|\s*+(?=(\()))?|(\)|[^()\s]++)", re.ASCII)
-# Only these words does EVALB take for quotation marks that one of two trees may have mistagged.
+# EVALB takes only these words for quotation marks that one of two trees may have mistagged.
 _QUOTE_WORDS = frozenset({"'", '"', "/"})
-_MOST_QUOTES = 200
+_MAX_QUOTES = 200
 
 
 class Quote(NamedTuple):
-    """A word that may be a quotation mark; ``position`` is its place among the words kept,
-    ``piece`` among all pieces of the line."""
+    """A word that may be a quotation mark. ``position`` is its place among the words kept,
+    ``piece`` its place among all pieces of the line."""
 
     position: int
     piece: int
@@ -37,10 +37,10 @@ class Quote(NamedTuple):
 @dataclass(slots=True)
 class EvalbLine:
     """The content of a line; ``brackets`` are (start, end, label), half-open, in opening order; the
-    label of a root that does not count is None.
+    label is None for a root that does not count.
 
     ``closed`` has for each bracket the piece of the line that closes it. ``length`` counts words
-    for the cut-off; ``problem`` says why the line cannot be scored.
+    for the cut-off; ``problem`` is the reason why the line cannot be scored.
     """
 
     words: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ def read_line(line: str, parameters: Parameters) -> EvalbLine:
             brackets.append((len(words), len(words), counted))
             content.closed.append(piece)
         elif rest != ")":
-            # Kept as a word, so that a line of only such text is not an empty tree.
+            # Keep it as a word, so that a line of only such text is not an empty tree.
             words.append(rest)
             tags.append("")
             problems.append(f"text that is not '(TAG word)': {rest[:40]!r}")
@@ -99,10 +99,10 @@ def read_line(line: str, parameters: Parameters) -> EvalbLine:
 def repair_quotes(
     gold: EvalbLine, test: EvalbLine, parameters: Parameters
 ) -> tuple[EvalbLine, EvalbLine]:
-    """Copies of both lines, a quotation mark put back where only one of them tagged it for
-    deletion. EVALB does this when their numbers of words differ, and only then. Lines with more
-    quotation marks than EVALB takes words are left alone: that would take cubic time."""
-    if max(len(gold.quotes), len(test.quotes)) > _MOST_QUOTES:
+    """Return copies of both lines, with a quotation mark put back where only one line tagged it for
+    deletion. EVALB does this only if the numbers of words differ. Lines with more quotation marks
+    than EVALB accepts words stay unchanged: the repair would take cubic time."""
+    if max(len(gold.quotes), len(test.quotes)) > _MAX_QUOTES:
         return gold, test
     gold, test = deepcopy((gold, test))
     deleted = parameters.delete_labels
@@ -120,14 +120,14 @@ def repair_quotes(
 
 
 def _reinsert(line: EvalbLine, number: int) -> None:
-    """Put the deleted word ``quotes[number]`` back and move what comes after it."""
+    """Put the deleted word ``quotes[number]`` back and move everything after it."""
     quote = line.quotes[number]
     line.words.insert(quote.position, quote.word)
     line.tags.insert(quote.position, quote.tag)
     for place, (start, end, label) in enumerate(line.brackets):
         if place >= quote.next_bracket:
             line.brackets[place] = (start + 1, end + 1, label)
-        elif line.closed[place] > quote.piece:  # it was open
+        elif line.closed[place] > quote.piece:  # the bracket was open
             line.brackets[place] = (start, end + 1, label)
     for place in range(number, len(line.quotes)):
         later = line.quotes[place]

@@ -1,4 +1,4 @@
-"""What EVALB ignores and equates: the settings of a ``.prm`` file."""
+"""The settings of a ``.prm`` file: the labels and words that EVALB ignores or equates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Parameters:
-    """The settings of one evaluation; by default, those of EVALB without a file."""
+    """The settings of one evaluation; by default, EVALB's without a file."""
 
     debug: int = 0
     max_error: int = 10
@@ -41,12 +41,13 @@ class Parameters:
     equal_labels: tuple[tuple[str, str], ...] = ()
     equal_words: tuple[tuple[str, str], ...] = ()
     count_roots: bool = False
-    """Count roots called S1, TOP, ROOT or nothing like other brackets, as EVALB does unless their
-    label is deleted; parsers and treebanks do not agree on it."""
+    """Count roots labelled S1, TOP, ROOT or with nothing like other brackets, as EVALB does unless
+    their label is deleted; parsers and treebanks do not agree on the label."""
 
     @classmethod
     def collins(cls) -> Parameters:
-        """The settings of COLLINS.prm (``eval/collins.prm``), which published F1 figures use."""
+        """Return the settings of COLLINS.prm (``eval/collins.prm``), which published F1 figures
+        use."""
         return cls(
             delete_labels=frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."}),
             delete_labels_for_length=frozenset({"-NONE-"}),
@@ -55,7 +56,7 @@ class Parameters:
 
     @classmethod
     def from_file(cls, path: str | Path) -> Parameters:
-        """Read a ``.prm`` file; a setting it does not name keeps EVALB's own default.
+        """Read a ``.prm`` file; a setting missing from it keeps EVALB's own default.
 
         Raises InputError when the file cannot be read and ConfigError, naming file, line and
         value, for an unknown setting or an invalid value (EVALB itself ignores both).
@@ -91,7 +92,7 @@ class Parameters:
         return cls(**settings)
 
     def bracket_label(self, label: str) -> str | None:
-        """The label that a constituent counts as; None if its bracket does not count.
+        """Return the label that a constituent counts as; None if its bracket does not count.
 
         >>> Parameters.collins().bracket_label("ADVP-TMP=2")
         'ADVP'
@@ -104,12 +105,12 @@ class Parameters:
 
     @cached_property
     def standard_labels(self) -> dict[str, str]:
-        """For every label of an EQ_LABEL line, the one that stands for its class."""
+        """Map every label of an EQ_LABEL line to the label that stands for its class."""
         return _classes(self.equal_labels)
 
     @cached_property
     def standard_words(self) -> dict[str, str]:
-        """For every word of an EQ_WORD line, the one that stands for its class."""
+        """Map every word of an EQ_WORD line to the word that stands for its class."""
         return _classes(self.equal_words)
 
     @cached_property
@@ -119,7 +120,7 @@ class Parameters:
 
 
 def _classes(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """For each member of a pair, the first member of the class that the pairs form."""
+    """Map each member of a pair to the first member of the class that the pairs form."""
     standard: dict[str, str] = {}
     for first, second in pairs:
         kept = standard.setdefault(first, first)

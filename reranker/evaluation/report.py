@@ -27,9 +27,11 @@ _RATES = {
 
 
 def format_report(score: CorpusScore, sentences: bool = False) -> str:
-    """The summary block of EVALB, its rows and number formats, after one row per sentence if asked.
+    """Return EVALB's summary block, with its rows and number formats, after one row per sentence if
+    asked.
 
-    Ends with a warning line, which EVALB does not have, if there were more errors than allowed.
+    The report ends with a warning line, which EVALB does not have, if there were more errors than
+    allowed.
     """
     lines = []
     if sentences:
@@ -49,7 +51,7 @@ def format_report(score: CorpusScore, sentences: bool = False) -> str:
 
 
 def to_json(score: CorpusScore) -> str:
-    """Everything as one JSON object on one line; rates are percentages, unrounded."""
+    """Return everything as one JSON object on one line; rates are percentages, unrounded."""
     parameters = {
         name: sorted(value) if isinstance(value, frozenset) else value
         for name, value in asdict(score.parameters).items()

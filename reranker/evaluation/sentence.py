@@ -1,8 +1,8 @@
-"""The figures of one sentence, computed by PYEVALB's scorer from trees prepared the way EVALB does.
+"""The figures of one sentence, computed by PYEVALB's scorer from trees prepared as in EVALB.
 
 PYEVALB alone counts differently: it reads no parameter file, keeps roots, punctuation and traces,
-and treats repeated brackets as one. Its ``Scorer.score_trees`` is sound once the trees are read
-and cleaned here; docs/evalb.md lists every step.
+and treats repeated brackets as one. Its ``Scorer.score_trees`` is sound once the trees are read and
+cleaned here; docs/evalb.md lists every step.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class _Bracket(NamedTuple):
     repetition: int  # 0 for the first bracket with this label and span, 1 for the second, ...
 
 
-# PYEVALB compares every bracket with every other: four seconds for so many pairs. EVALB takes 200
+# PYEVALB compares every bracket with every other: four seconds for so many pairs. EVALB accepts 200
 # brackets a tree.
-_MOST_PAIRS = 40_000_000
+_MAX_PAIRS = 40_000_000
 
-# PYEVALB divides by the number of brackets. This one is in every tree and crosses none; it is
+# PYEVALB divides by the number of brackets. This bracket is in every tree, crosses no other, and is
 # subtracted from every count.
 _SENTINEL = _Bracket(_Span(-1, -1), "", 0)
 
@@ -68,17 +68,18 @@ class BracketCounts:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """Matched, gold and test brackets."""
+        """Return the numbers of matched, gold and test brackets."""
         return self.matched, self.gold, self.test
 
     @property
     def recall(self) -> float:
-        """Percentage of gold brackets found; 0 where there are none, as EVALB prints it."""
+        """Return the percentage of gold brackets found; 0 without gold brackets, as EVALB prints
+        it."""
         return percentage(self.matched, self.gold)
 
     @property
     def precision(self) -> float:
-        """Percentage of test brackets that are right; 0 where there are none."""
+        """Return the percentage of test brackets that are right; 0 without test brackets."""
         return percentage(self.matched, self.test)
 
 
@@ -102,12 +103,12 @@ class SentenceScore(BracketCounts):
 
     @property
     def f1(self) -> float:
-        """F1 in percent; 100 for a valid sentence in which neither tree has a bracket."""
+        """Return F1 in percent; 100 for a valid sentence in which neither tree has a bracket."""
         return _sentence_f1(self.matched, self.gold, self.test) if self.status == "valid" else 0.0
 
 
 class Gold:
-    """A gold tree, read once, with which any number of trees or lines can be compared."""
+    """A gold tree, read once, to compare with any number of trees or lines."""
 
     def __init__(self, line: str, parameters: Parameters) -> None:
         self._parameters = parameters
@@ -115,7 +116,7 @@ class Gold:
         self._prepared = _prepare(self._line, parameters)
 
     def score(self, tree: str | Tree) -> SentenceScore:
-        """All figures of EVALB's row for this pair of trees."""
+        """Return all figures of EVALB's row for this pair of trees."""
         pair = self._pair(tree)
         if isinstance(pair, SentenceScore):
             return pair
@@ -132,7 +133,8 @@ class Gold:
         )
 
     def f1(self, tree: str | Tree) -> float | None:
-        """The F1 that ``score`` gives, without the other figures; None if not ``valid``."""
+        """Return the F1 of ``score``, without the other figures; None if the pair is not
+        ``valid``."""
         pair = self._pair(tree)
         if isinstance(pair, SentenceScore):
             return None
@@ -140,7 +142,7 @@ class Gold:
         return _sentence_f1(len(set(gold) & set(test)) - 1, len(gold) - 1, len(test) - 1)
 
     def oracle(self, trees: Iterable[str | Tree]) -> int:
-        """The index of the tree with the best F1; ties go to the first; 0 if none is valid.
+        """Return the index of the tree with the best F1; ties go to the first; 0 if none is valid.
 
         Raises InputError when there are no trees to choose from.
         """
@@ -153,7 +155,7 @@ class Gold:
         return tree if isinstance(tree, str) else tree.to_string()
 
     def _pair(self, tree: str | Tree) -> tuple[_Prepared, _Prepared] | SentenceScore:
-        """Both trees prepared, or the score that says why they cannot be compared."""
+        """Return both trees prepared, or a score with the reason why they cannot be compared."""
         gold, test = self._line, read_line(self._text(tree), self._parameters)
         prepared = self._prepared
         if not test.words:
@@ -180,7 +182,7 @@ class Gold:
                 words += ", which is the same in another Unicode form: convert one file (NFC, NFD)"
             return self._unscored("error", words)
         brackets = len(prepared.non_terminal_labels), len(candidate.non_terminal_labels)
-        if prod(brackets) > _MOST_PAIRS:
+        if prod(brackets) > _MAX_PAIRS:
             return self._unscored("error", f"{max(brackets)} brackets are too many to compare")
         return prepared, candidate
 
@@ -217,12 +219,12 @@ def _prepare(line: EvalbLine, parameters: Parameters) -> _Prepared:
 
 
 def percentage(part: int, whole: int) -> float:
-    """A percentage; 0 if the whole is 0, as in EVALB."""
+    """Return a percentage; 0 if the whole is 0, as in EVALB."""
     return 100 * part / whole if whole else 0.0
 
 
 def f1(matched: Numbers, gold: Numbers, test: Numbers) -> Numbers:
-    """F1 in percent of numbers of brackets, or of arrays of such numbers; 0 where there are none.
+    """Return F1 in percent from numbers of brackets, or arrays of such numbers; 0 without brackets.
 
     >>> f1(3, 4, 3)
     85.71428571428571
@@ -237,7 +239,7 @@ def _sentence_f1(matched: int, gold: int, test: int) -> float:
 
 
 class _StandIn(ModuleType):
-    """A module that imports the one it stands for as soon as any of its attributes is used."""
+    """A stand-in for a module, imported as soon as one of its attributes is used."""
 
     def __getattr__(self, item: str) -> Any:
         return getattr(importlib.import_module(self.__name__), item)
@@ -245,7 +247,7 @@ class _StandIn(ModuleType):
 
 @cache
 def _scorer() -> Any:
-    """PYEVALB's scorer, loaded when the first sentence is scored.
+    """Return PYEVALB's scorer, loaded when the first sentence is scored.
 
     PYEVALB imports pytablewriter, some 260 modules, for a table that is not needed here.
     """
