@@ -1,4 +1,4 @@
-"""A list's candidates as scoring sees them: linearised, without duplicates."""
+"""A list's candidates for scoring: linearised, without duplicates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reranker.trees.linearize import is_word
 
 
 class DistinctCandidates:
-    """The distinct candidates of a list; those that differ only in part-of-speech tags count as
+    """The distinct candidates of a list; candidates that differ only in part-of-speech tags are
     one."""
 
     def __init__(self, nbest: NBest) -> None:
@@ -28,16 +28,16 @@ class DistinctCandidates:
         """The sentence's words; every candidate has the same."""
         self.longest = max(map(len, self.sequences), default=0)
         self.size = sum(len(tokens) + 1 for tokens in self.sequences)
-        """Tokens, an ``<eos>`` for each sequence included."""
+        """The number of tokens, including an ``<eos>`` for each sequence."""
 
     @property
     def first(self) -> int | None:
-        """The place of the parser's first candidate; None if that was rejected."""
+        """Return the place of the parser's first candidate; None if it was rejected."""
         has_first = self._places and self.nbest.candidates[0].index == 0
         return self._places[0] if has_first else None
 
     @property
     def candidates(self) -> Iterable[tuple[int, int | None]]:
-        """For each candidate, its place in ``sequences`` and the index of the candidate it
-        repeats."""
+        """Return, for each candidate, its place in ``sequences`` and the index of the candidate
+        that it repeats."""
         return zip(self._places, self._originals, strict=True)

@@ -30,16 +30,16 @@ Values = NDArray[np.float64]
 
 
 Layout = Trie | SpanSequences
-"""How a member lays out sequences: the values it computes, and where each sequence finds its
-own."""
+"""A member's layout of sequences: the values that it computes, and the places of each sequence's
+values."""
 
 
 class Ensemble:
     """Language models and span models that score together.
 
     ``sum`` adds the members' log-probabilities, each with its own vocabulary and direction;
-    ``average`` averages their probabilities token by token. Raises RerankError if that is
-    impossible.
+    ``average`` averages their probabilities token by token. Raises RerankError for members whose
+    probabilities cannot be averaged.
     """
 
     def __init__(
@@ -94,21 +94,21 @@ class Ensemble:
         self._longest_first = sorted(range(len(costs)), key=lambda number: -costs[number])
 
     def on(self, lanes: Lanes) -> Ensemble:
-        """This ensemble on other lanes."""
+        """Return this ensemble on other lanes."""
         other = copy(self)
         other.lanes = lanes
         return other
 
     def of(self, members: Sequence[int]) -> Ensemble:
-        """Some of the members, by number, on the same lanes."""
+        """Return an ensemble of some members, by number, on the same lanes."""
         return Ensemble([self.members[member] for member in members], self.combination, self.lanes)
 
     def log_probabilities(
         self, sequences: Sequence[Sequence[str]], cancellation: Cancellation
     ) -> list[Values]:
-        """For each sequence of tokens [M, T]: the log-probability of each token, ``<eos>``
+        """Return, for each sequence of tokens [M, T], the log-probability of each token, ``<eos>``
         included, under each member, in nats and in the tree's order even for backward members; M is
-        1 if they are averaged."""
+        1 for an average."""
         layouts = self.layouts(sequences)
         edges = self.each(
             self._edge_values(member, layout, cancellation)
@@ -119,7 +119,7 @@ class Ensemble:
     def _edge_values(
         self, member: LoadedMember, layout: Layout, cancellation: Cancellation
     ) -> Callable[[], Values]:
-        """The job that computes all values a member needs."""
+        """Return the job that computes all values a member needs."""
         if isinstance(layout, SpanSequences):
             assert isinstance(member, SpanCheckpoint)
             model, vocabulary = member.model, member.vocabulary
@@ -128,21 +128,21 @@ class Ensemble:
         return partial(edge_log_probabilities, member.model, layout, cancellation, self.lanes)
 
     def each(self, jobs: Iterable[Callable[[], T]]) -> list[T]:
-        """The results of one job per member. The longest start first, so that the lanes finish at
-        about the same time."""
+        """Return the results of one job per member. The longest jobs start first, so that the lanes
+        finish at about the same time."""
         by_member = list(jobs)
         results = self.lanes.compute([by_member[number] for number in self._longest_first])
         return [results[self._longest_first.index(number)] for number in range(len(by_member))]
 
     def unknown(self, words: Sequence[str]) -> int:
-        """The number of words that at least one member does not know."""
+        """Return the number of words unknown to at least one member."""
         return sum(
             any(vocabulary.is_unknown(word) for vocabulary in self._vocabularies) for word in words
         )
 
     def layouts(self, sequences: Sequence[Sequence[str]]) -> list[Layout]:
-        """A layout for each member; language models with the same vocabulary share one, and so do
-        all span models."""
+        """Return a layout for each member; language models with the same vocabulary share one, and
+        so do all span models."""
         layouts: dict[int, Layout] = {}
         spans = None
         for vocabulary in self._vocabularies:
@@ -156,8 +156,8 @@ class Ensemble:
     def by_sequence(
         self, edges: Sequence[Values], layouts: Sequence[Layout], numbers: Iterable[int]
     ) -> list[Values]:
-        """The values [M, T] of some sequences, from each member's values for the edges of its
-        layout."""
+        """Return the values [M, T] of some sequences, from each member's values for the edges of
+        its layout."""
         sequences = []
         for number in numbers:
             values = np.stack([e[t.paths[number]] for e, t in zip(edges, layouts, strict=True)])
@@ -171,6 +171,6 @@ class Ensemble:
 
 
 def products_of(model: LanguageModel) -> tuple[int, int]:
-    """The number of multiplications that a prefix takes in the layers and in the output."""
+    """Return the number of multiplications for a prefix in the layers and in the output."""
     layers = sum(weight.numel() for weight in model.layers.parameters())
     return layers, model.output_weight.numel() * max(1, sum(model.config.components))

@@ -27,8 +27,8 @@ class Lanes:
     """``count`` threads for computing; a forked child starts its own."""
 
     def __init__(self, count: int, niceness: int = 0) -> None:
-        """``niceness`` is how readily they yield cores to the process's other threads, as with
-        ``nice``; it has an effect on Linux only."""
+        """Start the threads. ``niceness`` lowers their priority below the process's other threads,
+        as with ``nice``, on Linux only."""
         self.count, self._niceness = count, niceness
         self._begin()
         begin_again_after_fork(self, Lanes._begin)
@@ -38,22 +38,22 @@ class Lanes:
         self._lock = threading.Lock()
         self._unfinished = 0  # jobs of ``_compute``
         self._compute = ThreadPoolExecutor(self.count, "compute", prepare)
-        # These wait for computations most of the time; one more, so that a lane always has work.
+        # These threads mostly wait for computations; one more keeps every lane busy.
         self._direct = ThreadPoolExecutor(self.count + 1, "direct", prepare)
 
     def close(self) -> None:
-        """End the threads; work that has not begun is cancelled."""
+        """End the threads; cancel work that has not begun."""
         for threads in (self._direct, self._compute):
             threads.shutdown(wait=False, cancel_futures=True)
 
     def compute(self, jobs: Iterable[Callable[[], T]]) -> list[T]:
-        """The results of the jobs; to be called from within ``direct``."""
+        """Return the results of the jobs; call this only from within ``direct``."""
         futures = deque(self._submit(job) for job in jobs)
         results = []
         try:
             while futures:
-                # Nothing here keeps the future: with an error, whose frames keep what was computed,
-                # the two would wait for the garbage collection.
+                # Keep no reference to the future: an error's frames keep the results, and the two
+                # would keep each other until the garbage collection.
                 results.append(futures.popleft().result())
         finally:
             for future in futures:
@@ -61,7 +61,7 @@ class Lanes:
         return results
 
     def spare(self, job: Callable[[], T]) -> Future[T]:
-        """Run the job on an idle lane or, if there is none, here and now."""
+        """Run the job on an idle lane or, without any, in the calling thread."""
         with self._lock:
             has_room = self._unfinished < self.count
         if has_room:
@@ -82,8 +82,8 @@ class Lanes:
             self._unfinished -= 1
 
     def direct(self, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run a job that mostly waits for computations. Raises RerankError in a child forked while
-        any jobs ran."""
+        """Run a job that mostly waits for computations. Raises RerankError in a child process
+        forked while any jobs ran."""
         check_fork()
         return submitted(self._direct, partial(job, *args, **kwargs))
 
@@ -92,7 +92,7 @@ def _prepare(niceness: int) -> None:
     torch.set_num_threads(1)
     if niceness and sys.platform == "linux":  # where threads have a niceness of their own
         thread = threading.get_native_id()
-        # Under ``nice`` it is higher already, and only root may lower it.
+        # Under ``nice`` the value is higher already, and only root may lower it.
         niceness = max(niceness, os.getpriority(os.PRIO_PROCESS, thread))
         os.setpriority(os.PRIO_PROCESS, thread, niceness)
 

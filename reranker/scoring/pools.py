@@ -1,9 +1,9 @@
-"""From lists to results in the lists' order: decides what is scored together, and when.
+"""Results of lists, in the lists' order: the choice of lists to score together, and when.
 
 Sentences are read in pools and scored in batches of similar length, so that a batch is as wide at
 its end as at its start. Two pools are in progress: one is read while the other is scored. A pool is
-sized to take about a second, by measurement: larger ones are hardly faster, and results come soon,
-so that an interrupted run loses little. The size of a pool affects the speed, not the results.
+sized to take about a second, by measurement: larger pools are hardly faster, and early results mean
+that an interrupted run loses little. The size of a pool affects the speed, not the results.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from reranker.scoring.lanes import Lanes
 T = TypeVar("T")
 Batch = Sequence[DistinctCandidates]
 
-# Distinct tokens of the lists that are scored together; a longer list is scored by itself.
+# Distinct tokens of the lists scored together; a longer list is scored by itself.
 BATCH_TOKENS = 60_000
-# Batches that are made of what is read ahead: the more, the more alike in length their sentences.
+# Batches made from one pool: with more of them, sentences in a batch are more alike in length.
 POOL_BATCHES = 4
 
-# How long a pool takes to be scored, and at most to be read, in seconds. The very first is small,
-# so that its results come soon.
+# The seconds to score a pool, and at most to read it. The first pool is small, so that its results
+# come soon.
 POOL_SECONDS = 0.8
 FIRST_POOL_TOKENS = 2_000
 
@@ -41,8 +41,8 @@ def in_order(
     batch_tokens: int,
     outer: Cancellation | None = None,
 ) -> Iterator[tuple[NBest, T]]:
-    """Each list with its result from ``score``, which gets batches of about ``batch_tokens``.
-    Closing the iterator cancels what is in progress; so does ``outer``, and then Stopped is
+    """Yield each list with its result from ``score``, which gets batches of about ``batch_tokens``.
+    Closing the iterator cancels the work in progress; so does ``outer``, and then Stopped is
     raised."""
     cancellation = Cancellation(outer)
     under_way: deque[_Pool[T]] = deque()
@@ -71,8 +71,8 @@ class _Pool(Generic[T]):
         self._sentences, self._futures = sentences, deque(futures)
 
     def results(self, pace: _Pace) -> Iterator[tuple[NBest, T]]:
-        """The results once all batches are done, so that a failing batch does not leave half a pool
-        behind."""
+        """Yield the results once all batches are done, so that a failing batch does not leave half
+        a pool behind."""
         results: dict[int, T] = {}
         check_fork()  # or the jobs are never done
         while self._futures:
@@ -98,13 +98,13 @@ def _of_batch(batch: Batch, future: Future[list[T]]) -> dict[int, T]:
 
 
 class _Pace:
-    """The number of tokens for the next pool, from how long the last ones took."""
+    """The number of tokens for the next pool, from the time that the last pools took."""
 
     def __init__(self, most_tokens: int) -> None:
         self._most = most_tokens
         self.tokens = min(FIRST_POOL_TOKENS, most_tokens)
         self._finished = time.monotonic()
-        self._done, self._seconds = 0.0, 1e-3  # of the last few pools; older ones count less
+        self._done, self._seconds = 0.0, 1e-3  # of the last pools; older pools count less
 
     def add(self, tokens: int) -> None:
         """Record that a pool of ``tokens`` tokens is done."""
@@ -113,13 +113,13 @@ class _Pace:
         self._seconds = self._seconds / 2 + now - self._finished
         self._finished = now
         wanted = int(POOL_SECONDS * self._done / self._seconds)
-        # No more than twice as large: one measurement can be far off.
+        # At most double: one measurement can be far off.
         self.tokens = min(self._most, 2 * self.tokens, max(FIRST_POOL_TOKENS, wanted))
 
 
 def _pools(lists: Iterable[NBest], pace: _Pace) -> Iterator[list[DistinctCandidates]]:
-    """Sentences in order, about ``pace.tokens`` at a time; fewer if they arrive slowly, as from a
-    running parser."""
+    """Yield sentences in order, about ``pace.tokens`` tokens at a time; fewer if they arrive
+    slowly, as from a running parser."""
     pool: list[DistinctCandidates] = []
     size = 0
     began = time.monotonic()
@@ -135,8 +135,8 @@ def _pools(lists: Iterable[NBest], pace: _Pace) -> Iterator[list[DistinctCandida
 
 
 def batches(pool: Batch, tokens: int, lanes: int) -> list[list[DistinctCandidates]]:
-    """Batches of about ``tokens`` tokens, enough to keep every lane busy, each of sentences of
-    similar length."""
+    """Return batches of about ``tokens`` tokens, enough to keep every lane busy, each of sentences
+    of similar length."""
     total = sum(sentence.size for sentence in pool)
     count = -(-total // (tokens * lanes)) * lanes
     share = total / max(1, count)

@@ -1,9 +1,9 @@
 """The number of rows to which a model's step is padded.
 
 Matrix products and vectorised functions process full blocks of rows in one way and the remainder in
-another, and the last bit of a number can depend on the way. Padding to ``ROW_MULTIPLE`` rows keeps
-it the same whatever is computed together, but most levels of a short list have only a few rows. So
-a trial finds out whether fewer suffice on this processor.
+another, and the last bit of a number can depend on the way. Padding to ``ROW_MULTIPLE`` rows makes
+the bits independent of the batch, but most levels of a short list have only a few rows. So a trial
+finds out whether fewer rows suffice on this processor.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from reranker.models.layer import Layer, LayerState
 from reranker.models.products import ROW_MULTIPLE, step_rows
 from reranker.scoring.windows import Step, layer_step, reader_step
 
-# Levels with more rows are padded to a multiple of ROW_MULTIPLE: there it costs little.
+# Levels with more rows are padded to a multiple of ROW_MULTIPLE, which costs little there.
 FEW_ROWS = 64
 _MULTIPLES = (4, 8, 16)
 
-# Torch's functions take this many numbers at a time where they can.
+# Torch's functions process this many numbers at a time where they can.
 _VECTORS = 32
 
 _measured: WeakKeyDictionary[LanguageModel, int] = WeakKeyDictionary()
@@ -32,15 +32,15 @@ _lock = Lock()
 
 
 def rows_for(model: LanguageModel, count: int) -> int:
-    """The number of rows with which a step of ``count`` rows is computed."""
+    """Return the number of rows with which a step of ``count`` rows is computed."""
     if count > FEW_ROWS or model.embedding.device.type != "cpu":
         return step_rows(count, ROW_MULTIPLE)
     return step_rows(count, row_multiple(model))
 
 
 def row_multiple(model: LanguageModel) -> int:
-    """Up to ``FEW_ROWS`` rows are padded to a multiple of this; measured once for each model, with
-    the number of threads that the caller computes with."""
+    """Return the multiple to which up to ``FEW_ROWS`` rows are padded; measure it once for each
+    model, with the caller's number of threads."""
     with _lock:
         if model not in _measured:
             _measured[model] = _smallest_multiple(model)
@@ -48,8 +48,8 @@ def row_multiple(model: LanguageModel) -> int:
 
 
 def _smallest_multiple(model: LanguageModel) -> int:
-    """The smallest multiple that fills vectors and whose rows, in any number up to ``FEW_ROWS``,
-    have the same bits as among ``FEW_ROWS``."""
+    """Return the smallest multiple that fills vectors and whose rows, in any number up to
+    ``FEW_ROWS``, have the same bits as among ``FEW_ROWS``."""
     with torch.inference_mode():
         some = list(stages(model, FEW_ROWS))
         for multiple in _MULTIPLES:
@@ -60,8 +60,8 @@ def _smallest_multiple(model: LanguageModel) -> int:
 
 
 def stages(model: LanguageModel, rows: int) -> Iterator[tuple[Step, LayerState]]:
-    """The computations of a level, the steps of each layer and of the reader, on made-up inputs and
-    a state of this many rows."""
+    """Yield the computations of a level, the steps of each layer and of the reader, on made-up
+    inputs and a state of this many rows."""
     generator = torch.Generator().manual_seed(1)
 
     def some(like: Tensor) -> Tensor:

@@ -1,5 +1,5 @@
-"""The scores of every candidate of a batch, in the simple way; ``winner`` has the other one, for
-when only the best few are wanted."""
+"""The scores of every candidate of a batch, computed in the simple way; ``winner`` computes only
+the scores of the best few."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reranker.scoring.ensemble import Ensemble, Values
 
 
 class Scorer:
-    """Turns an ensemble's token log-probabilities into ``Scored``."""
+    """The conversion of an ensemble's token log-probabilities into ``Scored``."""
 
     def __init__(self, ensemble: Ensemble, token_scores: bool) -> None:
         self.ensemble = ensemble
@@ -29,7 +29,7 @@ class Scorer:
     def score(
         self, batch: Sequence[DistinctCandidates], cancellation: Cancellation
     ) -> list[list[Scored]]:
-        """The scores of each sentence's candidates. Raises Stopped if cancelled."""
+        """Return the scores of each sentence's candidates. Raises Stopped if cancelled."""
         sequences = [tokens for sentence in batch for tokens in sentence.sequences]
         values = iter(self.ensemble.log_probabilities(sequences, cancellation))
         results = []
@@ -41,7 +41,7 @@ class Scorer:
     def scored(
         self, sentence: DistinctCandidates, places: Iterable[int], values: Iterable[Values]
     ) -> dict[int, Scored]:
-        """The scores of the sequences at these places of the sentence, each from the next of
+        """Return the scores of the sequences at these places of the sentence, each from the next of
         ``values``."""
         unknown = self.ensemble.unknown(sentence.words)
         return {
@@ -52,7 +52,7 @@ class Scorer:
     def _scored(
         self, sentence: DistinctCandidates, place: int, values: Values, unknown_words: int
     ) -> Scored:
-        """The scores from the values [M, T] of one sequence's tokens."""
+        """Return the scores from the values [M, T] of one sequence's tokens."""
         by_member = -values.sum(1)
         members, tokens = values.shape
         are_models = self._language_models

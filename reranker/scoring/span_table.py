@@ -19,11 +19,11 @@ from reranker.models.span_model import SpanModel
 from reranker.process.cancellation import Cancellation
 
 Words = tuple[str, ...]
-_MOST_BYTES = 64 << 20  # what is remembered of one model: some hundred sentences of 25 words
+_MEMORY_BYTES = 64 << 20  # for the tables of one model: some hundred sentences of 25 words
 
 
 class SpanTable(NamedTuple):
-    """log P in nats, of every label of every span, and of every tag of every word."""
+    """The log P in nats of every label of every span, and of every tag of every word."""
 
     labels: NDArray[np.float32]
     """The labels' log-probabilities by a span's first and last word, [n, n, L]; entries that end
@@ -39,7 +39,7 @@ def read_sentence(
     cancellation: Cancellation | None = None,
 ) -> SpanTable:
     """Read a sentence of at least one word with the model, and keep the table for ``remembered``.
-    It takes 4 n² L bytes. Raises Stopped if cancelled."""
+    The table takes 4 n² L bytes. Raises Stopped if cancelled."""
     device = model.embedding.device
     rows, features = vocabulary.encode(words)
     with torch.inference_mode():
@@ -55,8 +55,8 @@ def read_sentences(
     sentences: Sequence[Words],
     cancellation: Cancellation | None = None,
 ) -> Iterator[SpanTable]:
-    """``read_sentence`` for several sentences at once, for a GPU, where that is as fast as reading
-    one. The tables differ from those of ``read_sentence`` in the last bits."""
+    """Read several sentences at once, for a GPU, where several take as long as one. The tables
+    differ from those of ``read_sentence`` in the last bits."""
     device = model.embedding.device
     encoded = [vocabulary.encode(words) for words in sentences]
     features = source_batch([own for _, own in encoded])
@@ -80,14 +80,14 @@ def _table(
 
 
 def remembered(model: SpanModel, words: Words) -> SpanTable | None:
-    """The table of a sentence that this very model has recently read for its parser."""
+    """Return the table of a sentence that this very model has recently read for its parser."""
     with _lock:
         memory = _memories.get(model)
     return memory.get(words) if memory else None
 
 
 class _Memory:
-    """The tables of the last sentences."""
+    """The tables of the last sentences, up to a number of bytes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -101,11 +101,11 @@ class _Memory:
     def keep(self, words: Words, table: SpanTable) -> None:
         size = table.labels.nbytes
         with self._lock:
-            if words in self._tables or size > _MOST_BYTES:
+            if words in self._tables or size > _MEMORY_BYTES:
                 return
             self._tables[words] = table
             self._bytes += size
-            while self._bytes > _MOST_BYTES:
+            while self._bytes > _MEMORY_BYTES:
                 _, oldest = self._tables.popitem(last=False)
                 self._bytes -= oldest.labels.nbytes
 

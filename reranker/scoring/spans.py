@@ -1,10 +1,10 @@
 """Log-probabilities of candidates under a span model, which reads each sentence once, by itself.
 
-The log-probability of a candidate is that of the labels of all spans of its sentence, most of which
-are not constituents in any candidate. So a token's value is, for the first bracket around a span,
-log P(label) - log P(no constituent), and for ``<eos>`` the sum of log P(no constituent) over all
-spans; words and other brackets have 0. In place of a ``Trie``, ``SpanSequences`` lists the values
-that are needed, each once, and where each candidate finds its own.
+The log-probability of a candidate is the sum over the labels of all spans of its sentence, most of
+which are not constituents in any candidate. So the first bracket around a span has the value log
+P(label) - log P(no constituent), ``<eos>`` has the sum of log P(no constituent) over all spans, and
+words and other brackets have 0. In place of a ``Trie``, ``SpanSequences`` lists each needed value
+once, and the places of each candidate's values.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class SentenceSpans:
     def __init__(self, words: tuple[str, ...], eos_edge: int) -> None:
         self.words, self.eos_edge = words, eos_edge
         self.edges: dict[tuple[int, int, str], int] = {}
-        """Values by first word, word after the last, and label."""
+        """The edges by first word, word after the last, and label."""
 
 
 class SpanSequences:
-    """The sequences of one or more sentences; edge 0 is worth 0, ``paths[i]`` are the edges of
-    sequence i's tokens and of its ``<eos>``."""
+    """The sequences of one or more sentences. Edge 0 is worth 0; ``paths[i]`` are the edges of the
+    tokens and the ``<eos>`` of sequence i."""
 
     def __init__(self, sequences: Sequence[Sequence[str]]) -> None:
         self.sentences: dict[tuple[str, ...], SentenceSpans] = {}
@@ -67,7 +67,7 @@ def span_log_probabilities(
     sequences: SpanSequences,
     cancellation: Cancellation | None = None,
 ) -> NDArray[np.float64]:
-    """The value of every edge, in nats. Raises Stopped if cancelled."""
+    """Return the value of every edge, in nats. Raises Stopped if cancelled."""
     values = np.zeros(sequences.edges)
     cancellation = cancellation or Cancellation()
     with torch.inference_mode():
@@ -90,7 +90,7 @@ def _fill(
     starts, lasts, labels, edges = np.array(wanted, np.int64).reshape(-1, 4).T
     for first, table in cancellation.checked(_label_tables(sentence.words, model, vocabulary)):
         none = table[:, :, NO_LABEL]
-        # A span's last word is its first one or a later one.
+        # A span's last word is not before its first.
         values[sentence.eos_edge] += none[np.triu_indices(len(none), 0, none.shape[1])].sum()
         here = (starts >= first) & (starts < first + len(table))
         row, last = starts[here] - first, lasts[here] - first
@@ -100,8 +100,8 @@ def _fill(
 def _label_tables(
     words: tuple[str, ...], model: SpanModel, vocabulary: SpanVocabulary
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """``SpanModel.label_log_probabilities``; for a sentence that was just parsed, from its parser's
-    reading."""
+    """Yield ``SpanModel.label_log_probabilities``; for a sentence that was just parsed, from the
+    table that its parser read."""
     known = remembered(model, words)
     if known is not None:
         yield 0, known.labels.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Sequences of token ids with common prefixes merged, so that each is computed once.
+"""Sequences of token ids with common prefixes merged, so that each prefix is computed once.
 
 In real 50-best lists a third of the prefixes remains.
 """
@@ -27,8 +27,8 @@ class Trie:
     """Sequences of ids as the paths of a tree whose root has read ``eos``.
 
     An edge is a distinct (prefix, next token) pair; ``paths[i]`` are the edges of sequence i, whose
-    log-probabilities sum to the sequence's. A row is a prefix that something follows; rows are
-    counted through all levels, and edges are in the order of their rows.
+    log-probabilities sum to the sequence's. A row is a prefix with a continuation. Rows are counted
+    through all levels, and edges are in the order of their rows.
     """
 
     def __init__(self, sequences: Sequence[Sequence[int]], eos: int) -> None:
@@ -37,10 +37,10 @@ class Trie:
         flat = np.fromiter(chain.from_iterable(sequences), np.int64, int(lengths.sum()))
         base = int(flat.max(initial=0)) + 1
         starts = np.cumsum(lengths) - lengths
-        edges_of = np.empty_like(flat)  # in the place of each token: its edge
+        edges_of = np.empty_like(flat)  # the edge of each token
         self.edges = self.rows = 0
         edge_rows, edge_targets = [], []
-        # Those that go on, with the row and position each is at.
+        # The sequences that continue, with the row of each.
         alive = np.flatnonzero(lengths > 0)
         rows = np.zeros_like(alive)
         parents, tokens = np.zeros(1, np.int64), np.array([eos])
@@ -60,11 +60,11 @@ class Trie:
             parents, tokens = continued_rows[continued], targets[continued]
         none = [np.zeros(0, np.int64)]
         self.edge_rows: Numbers = np.concatenate(edge_rows or none)
-        """For each edge, the row of the prefix it continues."""
+        """The row of the prefix that each edge continues."""
         self.edge_targets: Numbers = np.concatenate(edge_targets or none)
-        """For each edge, the token with which it continues the prefix."""
+        """The token with which each edge continues the prefix."""
         self.paths = np.split(edges_of, starts[1:]) if len(starts) else []
 
     def totals(self, edge_log_probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Each sequence's log-probability in nats: the sum along its path, in float64."""
+        """Return each sequence's log-probability in nats: the sum along its path, in float64."""
         return np.array([edge_log_probabilities[path].sum() for path in self.paths])

@@ -43,7 +43,8 @@ def edge_log_probabilities(
     cancellation: Cancellation | None = None,
     lanes: Lanes | None = None,
 ) -> NDArray[np.float64]:
-    """log P(next token | prefix) of every edge, in nats, in the order ``Trie.paths`` counts them.
+    """Return log P(next token | prefix) of every edge, in nats, in the order ``Trie.paths`` counts
+    them.
 
     Every sequence starts from the zero state and reads ``<eos>`` first. Words are predicted on idle
     ``lanes``, if there are any. Raises Stopped if cancelled.
@@ -64,7 +65,7 @@ def edge_log_probabilities(
 def walked(
     model: LanguageModel, trie: Trie, cancellation: Cancellation | None
 ) -> Iterator[Predictors]:
-    """The predictors of every row of the trie, in order, a window at a time."""
+    """Yield the predictors of every row of the trie, in order, a window at a time."""
     if not trie.levels:
         return
     device = model.embedding.device
@@ -104,8 +105,8 @@ def decoded(
     targets: Numbers,
     stand_in: tuple[Tensor, Tensor] | None = None,
 ) -> NDArray[np.float64]:
-    """log P of ``targets`` [N] after ``rows`` [N] of the predictors, in nats; normalised over
-    ``stand_in``, a weight [V', D] and a bias [V'], in place of the model's own, if given."""
+    """Return log P of ``targets`` [N] after ``rows`` [N] of the predictors, in nats; normalised
+    over ``stand_in``, a weight [V', D] and a bias [V'], in place of the model's own, if given."""
     if not len(rows):
         return np.zeros(0)
     with torch.inference_mode():
@@ -124,6 +125,6 @@ def decoded(
 
 
 def _padded(numbers: Numbers, size: int, device: torch.device) -> Tensor:
-    """The rows on the device, padded with zeros; results for the padding are never used."""
+    """Return the rows on the device, padded with zeros; results for the padding are never used."""
     whole = functional.pad(torch.from_numpy(numbers), (0, size - len(numbers)))
     return whole.to(device, non_blocking=True)

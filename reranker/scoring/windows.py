@@ -1,9 +1,9 @@
-"""The layout in which a trie's rows are computed, and how a model's layers and reader pass through
-it: levels one after another, several to a window, each padded to a number of rows that keeps the
-bits.
+"""The layout in which a trie's rows are computed, and the passage of a model's layers and reader
+through it: levels one after another, several to a window, each padded to a number of rows that
+keeps the bits.
 
-Whatever does not need the state is computed for a whole window at once, so that narrow levels cost
-little more than wide ones.
+Everything that does not need the state is computed for a whole window at once, so that narrow
+levels cost little more than wide ones.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from reranker.models.products import bulk_rows
 from reranker.process.cancellation import Cancellation
 from reranker.scoring.trie import Numbers, Trie
 
-# Rows of a window, and so of one step and one decoding at most; bounds memory however many
-# candidates there are.
+# The most rows of a window, and so of one step and one decoding. The limit bounds memory for any
+# number of candidates.
 _WINDOW_ROWS, _DEVICE_WINDOW_ROWS = 960, 4_800
 
 
 def window_rows(device: torch.device) -> int:
-    """The most rows of a window: more on a GPU, where each kernel costs a launch."""
+    """Return the most rows of a window: more on a GPU, where each kernel costs a launch."""
     return _WINDOW_ROWS if device.type == "cpu" else _DEVICE_WINDOW_ROWS
 
 
 @dataclass(frozen=True, slots=True)
 class WindowPart:
-    """A level, or the part of a wide one that is computed in one step."""
+    """A level, or a part of a wide level, computed in one step."""
 
     rows: slice  # its place in the window, padding included
     ends_level: bool
@@ -48,13 +48,13 @@ class Window:
     real: Numbers  # the rows that are not padding
 
 
-# Of a part: its first row in the trie, its parents, its rows with padding, whether it ends a level.
+# A part: its first row in the trie, its parents, its rows with padding, True if it ends a level.
 _Held = tuple[int, Numbers, int, bool]
 
 
 def windows(trie: Trie, most_rows: int, rows_for: Callable[[int], int]) -> Iterator[Window]:
-    """All rows of the trie in order, ``most_rows`` at a time (one of ``bulk_rows``' numbers); a
-    part of ``count`` rows is padded to ``rows_for(count)``."""
+    """Yield all rows of the trie in order, ``most_rows`` at a time (one of ``bulk_rows``' numbers);
+    a part of ``count`` rows is padded to ``rows_for(count)``."""
     held: list[_Held] = []
     room = most_rows
     first = 0
@@ -89,7 +89,7 @@ def _window(held: list[_Held]) -> Window:
     return Window(parts, rows, all_parents, np.flatnonzero(is_real))
 
 
-# What some of a window's rows and the states before them come to: outputs [rows, H], states after.
+# A function of some of a window's rows and the states before them: outputs [rows, H] and states.
 Step = Callable[[slice, LayerState], tuple[Tensor, LayerState]]
 
 
@@ -109,12 +109,12 @@ class StageWalk:
     """The walk of one layer, or of the reader, through a trie, window by window."""
 
     def __init__(self, start: LayerState, cancellation: Cancellation | None) -> None:
-        self._state = start  # of the rows of the last whole level
-        self._parts: list[LayerState] = []  # of the level that is being computed
+        self._state = start  # for the rows of the last whole level
+        self._parts: list[LayerState] = []  # for the level in progress
         self._cancellation = cancellation or Cancellation()
 
     def through(self, window: Window, parents: Tensor, step: Step) -> Tensor:
-        """The outputs [rows of the window, H]. Raises Stopped if cancelled."""
+        """Return the outputs [rows of the window, H]. Raises Stopped if cancelled."""
         outputs = []
         for part in self._cancellation.checked(window.parts):
             mine = parents[part.rows]

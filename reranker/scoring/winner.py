@@ -1,10 +1,10 @@
-"""Finds the best few candidates only: exact scores for those that can still be among them, and
-proof for the others that they cannot. Nothing outside this file knows how.
+"""The search for the best few candidates only: exact scores for those that can still be among them,
+and proof that the others cannot. Nothing outside this file depends on the method.
 
 Words are first predicted with a small stand-in for the output layer (``Coarse``), whose normaliser
-is never above the real one, so that every score is optimistic, at a fifth of the cost. The
-candidates that look best are scored exactly, then those that might still beat them. The features
-are kept, so the layers are computed once.
+is never above the real one, so that every score is optimistic, at a fifth of the cost. The most
+promising candidates are scored exactly, then those that might still beat them. The features are
+kept, so the layers are computed once.
 
 The pipeline uses ``WinnerSearch``; below it, ``Pruner`` decides for a sentence, ``TwoPassScorer``
 computes for a batch, and ``coarse_output`` makes the stand-in.
@@ -40,15 +40,14 @@ from reranker.scoring.windows import window_rows
 # Lists with fewer different candidates are scored as a whole: bounds would not pay.
 FEWEST = 8
 
-# Making the stand-ins costs seconds; scoring as many tokens as this costs more.
+# Making the stand-ins costs seconds; scoring this many tokens costs more.
 _PATIENCE_TOKENS = 60_000
 
-# Bounds that cost more than this share of the scores are not worth it: words are predicted exactly
-# for a fifth of all prefixes after all (docs/performance.md).
+# Bounds that cost more than this share of the scores do not pay: in the end, words are predicted
+# exactly for a fifth of all prefixes (docs/performance.md).
 _CHEAP = 0.75
 
-# Bytes of the predictors that are kept for a batch, and for a list that is longer, if no two
-# candidates begin alike.
+# Bytes of the predictors kept for a batch, and for a longer list, if no two candidates begin alike.
 _BATCH_BYTES, _LIST_BYTES = 50_000_000, 200_000_000
 
 # Bounds and scores are float32 sums, right to a tenth of this (docs/performance.md); nats.
@@ -62,16 +61,15 @@ class WinnerSearch:
     """The search for the best few under one ensemble."""
 
     def __init__(self, ensemble: Ensemble, patience_tokens: int = _PATIENCE_TOKENS) -> None:
-        """The first ``patience_tokens`` are scored in the simple way: a small job ends before the
-        search would pay off."""
+        """Score the first ``patience_tokens`` in the simple way: a small job ends before the search
+        would pay off."""
         self._ensemble = ensemble
         self._patience = patience_tokens
         self._lock = Lock()
 
     @cached_property
     def pays_off(self) -> bool:
-        """Whether upper bounds are so much cheaper than scores that it pays to compute them
-        first."""
+        """Return whether upper bounds are enough cheaper than scores to compute them first."""
         full = coarse = 0.0
         for member in self._language_models:
             layers, decoder = products_of(member.model)
@@ -81,7 +79,7 @@ class WinnerSearch:
 
     @property
     def batch_tokens(self) -> int:
-        """The number of tokens searched at a time, to limit memory."""
+        """Return the number of tokens searched at a time, to limit memory."""
         return _BATCH_BYTES // self._token_bytes
 
     @cached_property
@@ -94,7 +92,7 @@ class WinnerSearch:
 
     @property
     def _language_models(self) -> list[Checkpoint]:
-        """The members whose scores take long, which are not span models."""
+        """Return the members whose scores take long, which are not span models."""
         members = self._ensemble.members
         return [member for member in members if isinstance(member, Checkpoint)]
 
@@ -106,9 +104,9 @@ class WinnerSearch:
         weighing: Weighing,
         top: int,
     ) -> list[list[Scored | None]]:
-        """The scores, as ``Scorer.score`` returns them, of at least the ``top`` best of each
-        sentence's distinct candidates and of those the best is compared with: the second best and
-        the parser's first. None for others. Raises Stopped if cancelled."""
+        """Return the scores, as ``Scorer.score`` does, of at least the ``top`` best distinct
+        candidates of each sentence, of the second best, and of the parser's first. None for others.
+        Raises Stopped if cancelled."""
         top = max(top, 2)
         with self._lock:  # batches are scored side by side
             self._patience -= sum(sentence.size for sentence in batch)
@@ -144,7 +142,7 @@ class WinnerSearch:
         weighing: Weighing,
         top: int,
     ) -> list[dict[int, Scored]]:
-        """For each sentence the exact scores of the places that can be among the best."""
+        """Return, for each sentence, the exact scores of the places that can be among the best."""
         everything = {sentence: range(len(sentence.sequences)) for sentence in batch}
         numbers = {key: number for number, key in enumerate(_keys(everything))}
         sequences = [tokens for sentence in batch for tokens in sentence.sequences]
@@ -172,8 +170,8 @@ class WinnerSearch:
 
     @cached_property
     def _stand_ins(self) -> list[Coarse | None]:
-        """A stand-in for each member: its output itself if the vocabulary is small, None for a span
-        model."""
+        """Return a stand-in for each member: the output itself if the vocabulary is small, None for
+        a span model."""
         stand_ins: list[Coarse | None] = []
         for member in self._ensemble.members:
             if isinstance(member, Checkpoint):
@@ -181,7 +179,7 @@ class WinnerSearch:
                 stand_ins.append(coarse_output(*output) or Coarse(*output))
             else:
                 stand_ins.append(None)
-        return_freed_memory()  # what clustering took
+        return_freed_memory()  # clustering takes much
         return stand_ins
 
 
@@ -190,7 +188,7 @@ def _keys(places: Places) -> list[tuple[DistinctCandidates, int]]:
 
 
 class Pruner:
-    """The distinct candidates of one sentence, of which the ``top`` best are wanted."""
+    """The distinct candidates of one sentence, for a search for its ``top`` best."""
 
     def __init__(
         self,
@@ -199,17 +197,19 @@ class Pruner:
         weighing: Weighing,
         top: int,
     ) -> None:
-        """``bounds`` are optimistic scores for every place of ``sentence.sequences``."""
+        """Choose the favourites; ``bounds`` are optimistic scores for every place of
+        ``sentence.sequences``."""
         self._sentence, self._weighing, self._top = sentence, weighing, top
         self._optimistic = place_scores(sentence, bounds.get, weighing)
         best_first = sorted(self._optimistic, key=lambda place: -self._optimistic[place])
         self.favourites: list[int] = best_first[:top]
-        """The places to score first, including that of the parser's first candidate."""
+        """The places to score first, including the parser's first candidate."""
         if sentence.first is not None and sentence.first not in self.favourites:
             self.favourites.append(sentence.first)
 
     def rivals(self, exact: Mapping[int, Scored]) -> list[int]:
-        """Other places that may still be among the best, given the favourites' scores."""
+        """Return the other places that may still be among the best, given the favourites'
+        scores."""
         scores = place_scores(self._sentence, exact.get, self._weighing)
         reached = sorted(scores.values(), reverse=True)
         if len(reached) < self._top:
@@ -225,8 +225,8 @@ class Pruner:
 def place_scores(
     sentence: DistinctCandidates, scored: Callable[[int], Scored | None], weighing: Weighing
 ) -> dict[int, float]:
-    """The mixed score at each place of ``sentence.sequences``, as in ``rank``, without places that
-    have none."""
+    """Return the mixed score at each place of ``sentence.sequences``, as in ``rank``, without
+    places that have none."""
     scores: dict[int, float] = {}
     settled: set[int | None] = set()
     for candidate, (place, original) in zip(
@@ -236,15 +236,15 @@ def place_scores(
         score = None if known is None else mixed_score(candidate, known, weighing)
         if score is None or original in settled:
             continue
-        if original is None:  # what repeats it takes its score
+        if original is None:  # its repetitions take its score
             settled.add(candidate.index)
         scores[place] = max(score, scores.get(place, score))
     return scores
 
 
 class TwoPassScorer:
-    """Walks sequences once, for bounds of all first and then exact values of some. Raises Stopped
-    if cancelled."""
+    """A scorer that walks sequences once, for bounds of all first and then exact values of some.
+    Raises Stopped if cancelled."""
 
     def __init__(
         self,
@@ -259,12 +259,12 @@ class TwoPassScorer:
             partial(_walk, member, layout, cancellation)
             for member, layout in zip(ensemble.members, self._layouts, strict=True)
         )
-        # Per member and edge; NaN is not known yet.
+        # Values by member and edge; NaN if not computed yet.
         self._known = [np.full(layout.edges, np.nan) for layout in self._layouts]
 
     def upper_bounds(self) -> list[Values]:
-        """Values no less than ``exact``, except for float32's rounding, for every sequence [M,
-        T]."""
+        """Return values no less than ``exact``, except for float32's rounding, for every sequence
+        [M, T]."""
         edges = self._ensemble.each(
             partial(walk.upper_bounds, stand_in)
             for walk, stand_in in zip(self._walks, self._stand_ins, strict=True)
@@ -272,7 +272,7 @@ class TwoPassScorer:
         return self._ensemble.by_sequence(edges, self._layouts, range(self._count))
 
     def exact(self, numbers: Sequence[int]) -> list[Values]:
-        """``Ensemble.log_probabilities`` of some of the sequences [M, T]."""
+        """Return ``Ensemble.log_probabilities`` of some of the sequences [M, T]."""
         missing = []
         for layout, known in zip(self._layouts, self._known, strict=True):
             wanted = np.zeros(layout.edges, dtype=np.bool_)
@@ -300,17 +300,18 @@ def _walk(
 
 
 class KnownValues:
-    """A span model's exact values, which cost less than bounds of a language model's."""
+    """The exact values of a span model, which cost less than bounds of a language model's
+    values."""
 
     def __init__(self, values: NDArray[np.float64]) -> None:
         self._values = values
 
     def upper_bounds(self, stand_in: Coarse | None) -> NDArray[np.float64]:
-        """log P of every edge."""
+        """Return log P of every edge."""
         return self._values
 
     def exact(self, edges: Numbers) -> NDArray[np.float64]:
-        """log P of some edges."""
+        """Return log P of some edges."""
         return self._values[edges]
 
 
@@ -325,12 +326,14 @@ class KeptWalk:
         self._starts = np.cumsum([0, *(len(part.components) for part in self._predictors)])
 
     def upper_bounds(self, stand_in: Coarse | None) -> NDArray[np.float64]:
-        """Values no less than log P of every edge, except for float32's rounding, in nats."""
+        """Return values no less than log P of every edge, except for float32's rounding, in
+        nats."""
         assert stand_in is not None
         return self._values(np.arange(self._trie.edges), (stand_in.weight, stand_in.bias))
 
     def exact(self, edges: Numbers) -> NDArray[np.float64]:
-        """log P of some edges, in ascending order; the same as ``edge_log_probabilities``."""
+        """Return log P of some edges, in ascending order; the same as
+        ``edge_log_probabilities``."""
         return self._values(edges, None)
 
     def _values(
@@ -349,7 +352,7 @@ class KeptWalk:
         return values
 
     def _chosen(self, rows: Numbers) -> Predictors:
-        """The predictors of some rows, in ascending order."""
+        """Return the predictors of some rows, in ascending order."""
         parts = []
         for start, window in zip(self._starts, self._predictors, strict=False):
             first, last = np.searchsorted(rows, (start, start + len(window.components)))
@@ -372,7 +375,7 @@ class Coarse(NamedTuple):
 def coarse_output(
     weight: Tensor, bias: Tensor, frequent: int = _FREQUENT, clusters: int = _CLUSTERS
 ) -> Coarse | None:
-    """A stand-in for ``weight`` [V, D] and ``bias`` [V], symbols most frequent first, whose
+    """Return a stand-in for ``weight`` [V, D] and ``bias`` [V], symbols most frequent first, whose
     normaliser is never above theirs. None if it would save less than half of the vocabulary.
 
     The most frequent symbols stay; the others are put into clusters, and a cluster becomes one
@@ -395,12 +398,13 @@ def coarse_output(
 
 
 def _share(size: int, frequent: int = _FREQUENT, clusters: int = _CLUSTERS) -> float:
-    """The largest share of a vocabulary of this size that a stand-in has; 1 if none is made."""
+    """Return the largest share of a vocabulary of this size that a stand-in has; 1 without a
+    stand-in."""
     return (frequent + clusters) / size if size >= 2 * (frequent + clusters) else 1.0
 
 
 def _clusters(points: Tensor, count: int) -> Tensor:
-    """The cluster of each point: k-means from points evenly spread over the frequencies."""
+    """Return the cluster of each point: k-means from points evenly spread over the frequencies."""
     centers = points[torch.linspace(0, len(points) - 1, count).long()]
     for _ in range(_ROUNDS):
         nearest = torch.cat(

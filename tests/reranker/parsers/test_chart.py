@@ -111,12 +111,12 @@ def test_a_model_of_the_ensemble_is_not_loaded_again(
 def test_a_reading_is_forgotten_with_the_model_and_when_there_are_many(
     parser: Parser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(span_table, "_MOST_BYTES", 4 * 11 * 25 * 3)
+    monkeypatch.setattr(span_table, "_MEMORY_BYTES", 4 * 11 * 25 * 3)
     lists(parser, *(f"We saw {word} the man" for word in "abcdefgh"))
     memory = span_table._memory_of(parser._member.model)  # type: ignore[attr-defined]
     assert memory.get(("We", "saw", "h", "the", "man")) is not None
     assert memory.get(("We", "saw", "a", "the", "man")) is None
-    assert memory._bytes <= span_table._MOST_BYTES
+    assert memory._bytes <= span_table._MEMORY_BYTES
 
 
 def test_a_tree_does_not_depend_on_its_neighbours_or_threads(model: str) -> None:
