@@ -7,11 +7,11 @@ Such a file is a zip archive: a pickle, and for each tensor a stored (not deflat
 - records whose check sums are wrong;
 - pickles of a few bytes that make gigabytes: ``bytearray(10 ** 10)``, lists within lists each twice
   in the next, a dictionary copied 5,000 times;
-- what lies before the zip archive in a file, which it reads as a pickle of an older kind.
+- bytes before the zip archive in a file, which it reads as a pickle of an older kind.
 
-So the directory is checked first, then the pickle, and torch reads a copy that is made of exactly
-the records that were checked: the file's own directory could mean something else to torch's reader
-of zip archives than to Python's.
+So the directory is checked first, then the pickle, and torch reads a copy of exactly the checked
+records: the file's own directory could mean something else to torch's reader of zip archives than
+to Python's.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from reranker.files.opening import open_file
 from reranker.files.output import whole_file
 from reranker.files.own import make_folder
 
-_MOST_RECORDS = 10_000
-_MOST_CONTAINERS = 20_000  # each some hundred bytes; nested, each some of the stack
-_MOST_SHARED = 10  # lists within lists, each twice in the next, would double in size with each
+_MAX_RECORDS = 10_000
+_MAX_CONTAINERS = 20_000  # some hundred bytes each and, if nested, some of the stack
+_MAX_SHARED = 10  # lists within lists, each twice in the next, would double in size each time
 _NO_CODE = "files that contain code are never loaded"
 _DIRECTORY_ENTRY = b"PK\1\2"
 _FOLDER = "checkpoint/"
 
-# All that torch.save makes of containers, numbers, strings and tensors; pickles of other programs
-# can make large objects of few bytes.
+# The opcodes that torch.save writes for containers, numbers, strings and tensors; other pickles can
+# make large objects of few bytes.
 _NUMBERS = {"NONE", "NEWTRUE", "NEWFALSE", "BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT"}
 _FILLING = {"MARK", "APPEND", "APPENDS", "SETITEM", "SETITEMS"}
 _PLAIN = _NUMBERS | _FILLING | {"PROTO", "STOP", "BINUNICODE", "GLOBAL", "BINPERSID"}
@@ -49,7 +49,7 @@ _CONTAINERS = {
     *("TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "REDUCE"),
 }
 _TO_MEMO, _FROM_MEMO = {"BINPUT", "LONG_BINPUT"}, {"BINGET", "LONG_BINGET"}
-# What these leave to be memoized, strings and tensors, contains nothing else.
+# The results of these opcodes, strings and tensors, contain no other objects.
 _ATOMS = {"BINUNICODE", "GLOBAL", "BINPERSID", "REDUCE"}
 _NUMBER_TYPES = (
     *("Double", "Float", "Half", "BFloat16"),
@@ -60,7 +60,7 @@ _KNOWN |= {f"torch {name}Storage" for name in _NUMBER_TYPES}
 
 
 class _Refused(Exception):
-    """The file holds something that ``torch.save`` does not write for a checkpoint."""
+    """A part of the file that ``torch.save`` does not write for a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Archive:
 
 
 def read_archive(path: Path, sha256: str = "") -> Archive:
-    """Read what ``write_atomically`` wrote; nothing in the file is executed.
+    """Read a file that ``write_atomically`` wrote; nothing in the file is executed.
 
     Raises CheckpointError, naming the file, if it is something else or damaged, and if its SHA-256
     is not ``sha256``, where one is given; MemoryError if memory does not suffice.
@@ -108,15 +108,16 @@ def read_archive(path: Path, sha256: str = "") -> Archive:
 
 
 def write_atomically(path: Path, content: dict[str, Any]) -> None:
-    """``torch.save``, whole or not at all. Raises RerankError if the file cannot be written."""
+    """Save with ``torch.save``, whole or not at all. Raises RerankError if the file cannot be
+    written."""
     make_folder(path.parent)
     with whole_file(path) as file:
         _save(content, file)
 
 
 def _save(content: dict[str, Any], file: IO[bytes]) -> None:
-    """``torch.save``. When the disk is full, torch's zip writer raises a RuntimeError whose context
-    is the OSError; that one is raised here."""
+    """Call ``torch.save``, and raise the OSError of a full disk: torch's zip writer raises a
+    RuntimeError with the OSError as its context."""
     try:
         torch.save(content, file)
     except RuntimeError as error:
@@ -126,8 +127,8 @@ def _save(content: dict[str, Any], file: IO[bytes]) -> None:
 
 
 def _content(data: bytes) -> Any:
-    if data.count(_DIRECTORY_ENTRY) > _MOST_RECORDS:
-        raise _Refused(f"more than {_MOST_RECORDS} records")
+    if data.count(_DIRECTORY_ENTRY) > _MAX_RECORDS:
+        raise _Refused(f"more than {_MAX_RECORDS} records")
     checked = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(checked, "w") as copy:
         copy.writestr(f"{_FOLDER}version", "3\n")  # of the archive's form
@@ -150,14 +151,14 @@ def _content(data: bytes) -> Any:
 
 
 def _check(code: bytes) -> None:
-    """Refuse a pickle that could create objects much larger than itself."""
+    """Raise _Refused for a pickle that could create objects much larger than itself."""
     containers = shared = 0
-    is_container: list[bool] = []  # of what was memoized
+    is_container: list[bool] = []  # for each memoized object
     before = ""
     argument: Any
     for opcode, argument, _ in pickletools.genops(code):
         if opcode.name in _TO_MEMO:
-            # In turn, as torch.save numbers them: room is made for all smaller numbers.
+            # torch.save numbers objects in order; the unpickler allocates all smaller numbers.
             if argument != len(is_container):
                 raise _Refused("its pickle is not one of torch.save")
             is_container.append(before not in _ATOMS)
@@ -170,5 +171,5 @@ def _check(code: bytes) -> None:
         elif opcode.name not in _PLAIN:
             raise _Refused(_NO_CODE)
         before = opcode.name
-    if containers > _MOST_CONTAINERS or shared > _MOST_SHARED:
+    if containers > _MAX_CONTAINERS or shared > _MAX_SHARED:
         raise _Refused(f"{containers} lists and dictionaries, {shared} of them shared")

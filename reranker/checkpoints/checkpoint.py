@@ -26,8 +26,8 @@ from reranker.models import ARCHITECTURES, LanguageModel
 from reranker.models.encoder_decoder import EncoderDecoder
 from reranker.models.span_model import SpanModel
 
-# 1 had no word classes and no backward models; before 3, classes of unknown words were by rules 1;
-# before 4, a hash was not required.
+# Version 1 had no word classes and no backward models. Before 3, classes of unknown words followed
+# rules 1. Before 4, a hash was not required.
 FORMAT = Format("parse-reranker checkpoint", 4, hashed=4)
 
 
@@ -71,7 +71,8 @@ def load_checkpoint(
 
 
 def opened_checkpoint(path: Path, archive: Archive, device: str = "cpu") -> Checkpoint:
-    """The checkpoint in a file that was read; raises CheckpointError as ``load_checkpoint``."""
+    """Return the checkpoint in a file already read; raise CheckpointError as ``load_checkpoint``
+    does."""
     content = archive.content
     if not FORMAT.matches(content):
         if isinstance(content, dict) and content.get("architecture") == EncoderDecoder.architecture:
@@ -93,7 +94,7 @@ def opened_checkpoint(path: Path, archive: Archive, device: str = "cpu") -> Chec
 
 
 def _model(content: dict[str, Any], most_bytes: int, device: str) -> LanguageModel:
-    """The model of a checkpoint. Raises one of several errors for whatever is wrong with it."""
+    """Return the model of a checkpoint. Raises one of several errors for a broken one."""
     config_class, model_class = ARCHITECTURES[content["architecture"]]
     settings = saved_settings(content["config"])
     return with_weights(
@@ -116,8 +117,8 @@ def _vocabulary(content: dict[str, Any], most_bytes: int) -> Vocabulary:
 
 
 def _packed(classes: Mapping[str, int]) -> dict[str, Any] | None:
-    """The classes as two long values: a hundred thousand strings and numbers would take many times
-    the space."""
+    """Return the classes as two long values: a hundred thousand strings and numbers would take many
+    times the space."""
     if not classes:
         return None
     numbers = torch.tensor([*classes.values()], dtype=torch.int32)
@@ -125,7 +126,7 @@ def _packed(classes: Mapping[str, int]) -> dict[str, Any] | None:
 
 
 def _unpacked(packed: Any, most_bytes: int) -> dict[str, int]:
-    """The inverse of ``_packed``. Raises ValueError or TypeError for anything it never returns."""
+    """Invert ``_packed``. Raises ValueError or TypeError for anything it never returns."""
     if packed is None:
         return {}
     words, numbers = packed["words"], packed["numbers"]

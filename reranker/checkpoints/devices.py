@@ -1,4 +1,4 @@
-"""Where and how precisely to compute."""
+"""Devices, and the precision of computations on them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ Precision = Literal["exact", "fast"]
 
 
 def devices(names: str) -> list[torch.device]:
-    """``cpu``, ``cuda``, ``cuda:0,cuda:1``, or ``auto``: every CUDA device, else the CPU.
+    """Return the devices named ``cpu``, ``cuda``, ``cuda:0,cuda:1``, or ``auto``: every CUDA
+    device, else the CPU.
 
     Raises InputError for an unknown device and for one that this machine does not have.
     """
@@ -45,12 +46,14 @@ def _device(name: str) -> torch.device:
 def load_placed(
     path: str | os.PathLike[str], sha256: str, device: torch.device, precision: Precision
 ) -> LoadedMember:
-    """``load_member``, with weights on the device in float32 (``exact``) or bfloat16 (``fast``;
-    sums stay in float32), which moves a tree's log-probability by up to half a nat.
+    """Load a member with ``load_member``, with weights on the device in float32 (``exact``) or
+    bfloat16 (``fast``; sums stay in float32), which moves a tree's log-probability by up to half a
+    nat.
 
     A span model already in use, on the same device and in the same precision, is not loaded twice:
-    the one that parses a sentence can rank its trees with the same reading (scoring.span_table).
-    Raises CheckpointError as ``load_member`` does, and InputError for another ``precision``."""
+    the model that parses a sentence can rank its trees with the same reading (scoring.span_table).
+    Raises CheckpointError as ``load_member`` does, and InputError for another ``precision``.
+    """
     if precision not in get_args(Precision):
         raise InputError(f"precision must be 'exact' or 'fast', got {precision!r}")
     dtype = torch.bfloat16 if precision == "fast" else torch.float32
@@ -58,7 +61,7 @@ def load_placed(
         in_use = _in_use.get((sha256, device, dtype))
     if in_use is not None:
         return in_use
-    # By one thread: the others would wait for it, turning, and take most of the time.
+    # Load in one thread: the others would spin while they wait, and take most of the time.
     with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as alone:
         member = alone.submit(load_member, path, sha256).result()
         alone.submit(member.model.to, device, dtype).result()
@@ -75,5 +78,5 @@ _in_use: WeakValueDictionary[tuple[str, torch.device, torch.dtype], SpanCheckpoi
 
 
 def gpu_memory() -> float:
-    """Bytes that this process holds on GPUs; 0 if it uses none."""
+    """Return the bytes that this process holds on GPUs; 0 if it uses none."""
     return float(sum(map(torch.cuda.memory_reserved, range(torch.cuda.device_count()))))

@@ -1,8 +1,8 @@
-"""How models are named, and ``ensemble.toml``: checkpoints with the weights ``rerank tune`` found.
+"""The names of models, and ``ensemble.toml``: checkpoints with the weights ``rerank tune`` found.
 
-``version``, ``criterion``, ``lm_weight`` and ``token_bonus``, then for each member ``file``
-(relative to the folder of this one), ``sha256`` and ``weight``, and how sure a choice is
-(``[confidence]``, if that could be fitted); docs/tuning.md shows one.
+An ensemble file has ``version``, ``criterion``, ``lm_weight`` and ``token_bonus``, then for each
+member ``file`` (relative to the file's folder), ``sha256`` and ``weight``, and the coefficients of
+the confidence (``[confidence]``, if they could be fitted); docs/tuning.md shows one.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from reranker.languages import ENGLISH
 from reranker.ranking import Weighing
 from reranker.ranking.confidence import FEATURES, Calibration
 
-# A checkpoint, a glob, a folder of checkpoints, an ensemble.toml or a name of the hub (hub.py); or
-# several of these.
+# One or several of: a checkpoint, a glob, a folder of checkpoints, an ensemble.toml, a name of the
+# hub (hub.py).
 ModelNames = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-_VERSION = 2  # 1 had no [confidence]
+_VERSION = 2  # version 1 had no [confidence]
 _KEYS = {"version": int, "criterion": str, "lm_weight": float, "token_bonus": float}
 _MEMBER_KEYS = {"file": str, "sha256": str, "weight": float}
 _CONFIDENCE_KEYS = dict.fromkeys(("intercept", *FEATURES), float)
 
-# Beside checkpoints: an ensemble file whose [confidence] holds when these are named by themselves.
+# An ensemble file beside checkpoints; its [confidence] holds if only the checkpoints are named.
 CONFIDENCE_FILE = "confidence.toml"
 
 
 @dataclass(frozen=True, slots=True)
 class WeighedModels:
-    """Checkpoint files and how to weigh their scores."""
+    """Checkpoint files and the weighing of their scores."""
 
     paths: tuple[Path, ...]
     weighing: Weighing
     calibration: Calibration | None = None
-    """The calibration for this weighing; None if it is not known how sure a choice is."""
+    """The calibration for this weighing; None if there is none."""
     sha256: tuple[str, ...] = ()
-    """The hash that each file must have when it is loaded; empty if any will do."""
+    """The hash that each file must have when it is loaded; empty if any hash is accepted."""
     parser: str = ""
     """The name of the installed ensemble, if it has a parser of its own."""
 
@@ -63,13 +63,13 @@ class WeighedModels:
 def named_models(
     names: ModelNames | None, combination: str = "sum", pins: Iterable[str] = ()
 ) -> WeighedModels:
-    """The checkpoints of one or several names, globs expanded and a folder standing for every
-    ``*.pt`` in it, sorted; or one ensemble file with its weights; or an installed ensemble by its
-    name, or for None the default one (reranker.checkpoints.installed); ``hf://OWNER/NAME`` is a
-    folder of the Hugging Face hub (reranker.checkpoints.hub). ``pins``, if there are any, are the
-    SHA-256 of the checkpoints (reranker.checkpoints.pins).
+    """Return the checkpoints of one or several names, sorted, with globs expanded and a folder
+    standing for every ``*.pt`` in it; or one ensemble file with its weights; or an installed
+    ensemble by its name, or for None the default one (reranker.checkpoints.installed).
+    ``hf://OWNER/NAME`` is a folder of the Hugging Face hub (reranker.checkpoints.hub). ``pins`` are
+    the SHA-256 of the checkpoints, if given (reranker.checkpoints.pins).
 
-    Raises InputError for what is not a path, for a name that matches nothing, for checkpoints that
+    Raises InputError for anything but a path, for a name that matches nothing, for checkpoints that
     are not the pinned ones, and for an ensemble file that is invalid, whose checkpoints have
     changed or that was tuned for another combination.
     """
@@ -93,9 +93,9 @@ def hashes(names: ModelNames) -> str:
 
 
 def parser_of(names: ModelNames | None, language: str = "") -> str:
-    """The name of the installed ensemble that ``names`` (None: ``RERANK_MODELS``) stands for, if
-    it has a parser other than the default one; empty if not, or if its language is not
-    ``language``."""
+    """Return the name of the installed ensemble that ``names`` (None: ``RERANK_MODELS``) stands
+    for, if the ensemble has a parser other than the default one; "" if not, or if its language is
+    not ``language``."""
     installed = named_ensemble(names)
     if installed is None or not installed.parser or language not in ("", installed.language):
         return ""
@@ -104,15 +104,15 @@ def parser_of(names: ModelNames | None, language: str = "") -> str:
 
 
 def language_of_models(names: ModelNames | None) -> str:
-    """The language of the installed ensemble that ``names`` (None: ``RERANK_MODELS``) stands for,
-    else English."""
+    """Return the language of the installed ensemble that ``names`` (None: ``RERANK_MODELS``) stands
+    for, else English."""
     installed = named_ensemble(names)
     return ENGLISH if installed is None else installed.language
 
 
 def named_ensemble(names: ModelNames | None) -> Installed | None:
-    """The installed ensemble that ``names`` (None: ``RERANK_MODELS``) stands for, where nothing
-    else is of that name."""
+    """Return the installed ensemble that ``names`` (None: ``RERANK_MODELS``) stands for, unless a
+    file has that name."""
     names = models_in_environment() if names is None else names
     if isinstance(names, Sequence) and not isinstance(names, str | bytes) and len(names) == 1:
         names = names[0]
@@ -137,7 +137,7 @@ def _named(names: ModelNames, combination: str) -> WeighedModels:
 
 def _checkpoint_paths(names: ModelNames) -> list[Path]:
     if isinstance(names, str | bytes | os.PathLike) or not isinstance(names, Iterable):
-        names = [names]  # what is not a path is refused below
+        names = [names]  # anything but a path is refused below
     paths: list[Path] = []
     for name in names:
         if not isinstance(name, str | os.PathLike):
@@ -158,7 +158,7 @@ def _checkpoint_paths(names: ModelNames) -> list[Path]:
 
 
 def _check_file(path: Path) -> None:
-    """Raises InputError for what cannot be read as a file, before PyTorch is loaded."""
+    """Raise InputError for a file that cannot be read, before PyTorch is loaded."""
     try:
         open_file(path, most=MOST_BYTES).close()
     except OSError as error:
@@ -175,7 +175,7 @@ def _why_nothing(name: str) -> str:
 
 
 def read_ensemble_file(path: Path) -> WeighedModels:
-    """The checkpoints and weights in an ensemble file.
+    """Read the checkpoints and weights in an ensemble file.
 
     Raises InputError, naming the file, if it is invalid or a checkpoint is not the one that the
     weights were tuned for.
@@ -190,8 +190,8 @@ def read_ensemble_file(path: Path) -> WeighedModels:
 
 
 def calibration_beside(paths: Sequence[Path], hashes: Sequence[str]) -> Calibration | None:
-    """The calibration in the checkpoints' folder, ``confidence.toml``, if there is one and it was
-    made for exactly these checkpoints, in any order.
+    """Return the calibration in the checkpoints' folder, ``confidence.toml``, if it was made for
+    exactly these checkpoints, in any order; else None.
 
     Raises InputError, naming the file, if it is invalid.
     """
@@ -204,7 +204,7 @@ def calibration_beside(paths: Sequence[Path], hashes: Sequence[str]) -> Calibrat
 
 
 def _parsed(path: Path) -> WeighedModels:
-    """The content of an ensemble file. Raises InputError."""
+    """Return the content of an ensemble file. Raises InputError."""
     try:
         data = tomllib.loads(read_text(path))
         version = data.get("version")
@@ -272,7 +272,7 @@ def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[st
 
 
 def _check(table: Any, keys: Mapping[str, type]) -> None:
-    """Raises ValueError unless ``table`` has exactly these keys, with values of these types."""
+    """Raise ValueError unless ``table`` has exactly these keys, with values of these types."""
     if not isinstance(table, dict):
         raise ValueError(f"{table!r} is not a table")
     for name in table:
@@ -286,7 +286,7 @@ def _check(table: Any, keys: Mapping[str, type]) -> None:
 
 
 def _quoted(text: str) -> str:
-    """A TOML string; raises InputError for a file name that is not text."""
+    """Return a TOML string; raise InputError for a file name that is not text."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -1,5 +1,5 @@
-"""Models on the Hugging Face hub: ``hf://OWNER/NAME``, ``hf://OWNER/NAME@REVISION`` for a branch,
-tag or commit of it, and ``hf://OWNER/NAME/FILE.toml`` for one of its ensemble files."""
+"""Models on the Hugging Face hub: ``hf://OWNER/NAME``, ``hf://OWNER/NAME@REVISION`` for its branch,
+tag or commit, and ``hf://OWNER/NAME/FILE.toml`` for one of its ensemble files."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _LOGGER = logging.getLogger(__name__)
 
 
 def from_hub(name: str) -> Path:
-    """The folder, or the ensemble file, on this machine; what is not there yet is fetched. Where
-    it comes from is logged, with the first digits of every checkpoint's SHA-256.
+    """Return the folder, or the ensemble file, on this machine; fetch missing files. The origin is
+    logged, with the first digits of every checkpoint's SHA-256.
 
-    Raises InputError, naming ``name``, for what is not such a name, for a repository, revision or
-    file that does not exist or cannot be reached, and where the extra ``hub`` is missing.
+    Raises InputError, naming ``name``, for a malformed name, for a repository, revision or file
+    that does not exist or cannot be reached, and if the extra ``hub`` is missing.
     """
     match = _NAME.fullmatch(name)
     if match is None:

@@ -1,14 +1,14 @@
 """Models that need not be named by a path: installed ones, and those of the user's own folder.
 
-An ensemble is a folder of checkpoints; ``about.toml`` in it, if there is one, has its name, what is
-known of it, the SHA-256 of its files, and in ``[[ensembles]]`` the names of ensemble files in it.
-An ensemble has a ``language``, English if none is said, and may say which span model is the parser
-``chart`` of that language.
-A model of a parser is one packed file, described by ``[[parser_models]]`` of the same file, or a
-folder of the user's with a BLLIP model.
-Where folders are looked for, first found first used:
+An ensemble is a folder of checkpoints. Its ``about.toml``, if there is one, has its name and
+description, the SHA-256 of its files, and in ``[[ensembles]]`` the names of its ensemble files. An
+ensemble has a ``language``, by default English, and may name the span model that is the parser
+``chart`` of that language. A model of a parser is one packed file, described by
+``[[parser_models]]`` of the same file, or a folder of the user's with a BLLIP model.
 
-1. what ``RERANK_MODELS`` names: paths or names with commas between them
+Folders are searched in this order; the first match is used:
+
+1. the paths or names in ``RERANK_MODELS``, with commas between them
 2. ``ckpt/`` of the clone that this package is run from, or that ``pip install .`` installed it from
 3. the distribution ``parse-reranker-models``
 4. the user's folders ``~/.local/share/parse-reranker/models/NAME`` (or in ``XDG_DATA_HOME``)
@@ -47,28 +47,28 @@ class Installed:
 
     name: str
     folder: Path
-    about: Mapping[str, Any] = field(default_factory=dict)  # what ``about.toml`` says
+    about: Mapping[str, Any] = field(default_factory=dict)  # from ``about.toml``
     file: Path | None = None  # its ensemble file; None for all checkpoints of the folder
 
     @property
     def path(self) -> Path:
-        """The path to give to ``--models``."""
+        """Return the path to give to ``--models``."""
         return self.file or self.folder
 
     @property
     def language(self) -> str:
-        """The code of its language."""
+        """Return the code of the ensemble's language."""
         return str(self.about.get("language", ENGLISH))
 
     @property
     def parser(self) -> Path | None:
-        """The span model that is the parser ``chart`` for it, if it has one."""
+        """Return the span model that is the parser ``chart`` for this ensemble, if it has one."""
         path = self.folder / self.about.get("parser", "")
         return path if path.is_file() else None
 
     @property
     def sha256(self) -> tuple[str, ...]:
-        """The hashes of its files, if they are known; an ensemble file has its own."""
+        """Return the hashes of the ensemble's files, if known; an ensemble file has its own."""
         return () if self.file else tuple(self.about.get("sha256", {}).values())
 
 
@@ -78,16 +78,16 @@ class ParserModel:
 
     name: str
     path: Path
-    about: Mapping[str, Any] = field(default_factory=dict)  # what ``[[parser_models]]`` says
+    about: Mapping[str, Any] = field(default_factory=dict)  # from ``[[parser_models]]``
 
     @property
     def sha256(self) -> str | None:
-        """The hash of the packed file, if it is known."""
+        """Return the hash of the packed file, if known."""
         return self.about.get("sha256")
 
 
 def installed_parser_models() -> list[ParserModel]:
-    """Every parser model that is found; of several with one name, the first. Raises InputError for
+    """Return every parser model found; of several with one name, the first. Raises InputError for
     an invalid ``about.toml``."""
     models: dict[str, ParserModel] = {}
     for folder in _folders():
@@ -101,7 +101,7 @@ def installed_parser_models() -> list[ParserModel]:
 
 
 def installed_models() -> list[Installed]:
-    """Every ensemble that is found; of several with one name, the first. Raises InputError for an
+    """Return every ensemble found; of several with one name, the first. Raises InputError for an
     invalid ``about.toml``."""
     ensembles: dict[str, Installed] = {}
     for each in _ensembles():
@@ -116,13 +116,13 @@ def _ensembles() -> Iterator[Installed]:
             yield Installed(str(about.get("name", folder.name)), folder, about)
             for more in about.get("ensembles", ()):
                 file = folder / more["file"]
-                if file.is_file():  # the wheel of models has those of English alone
+                if file.is_file():  # the wheel of models has only the English ones
                     yield Installed(more["name"], folder, more, file)
 
 
 def installed_span_model(name: str = "", language: str = "") -> tuple[Path, str]:
-    """The span model that is the parser ``chart``, and its SHA-256 if it is known: ``name``, a
-    file or an installed ensemble that has a ``parser``, or the first such of the language, by
+    """Return the span model that is the parser ``chart``, and its SHA-256 if known: ``name``, a
+    file or an installed ensemble with a ``parser``, or the first span model of the language, by
     default English. Raises InputError if there is none."""
     if name and Path(name).is_file():
         return Path(name), ""
@@ -144,8 +144,8 @@ def installed_span_model(name: str = "", language: str = "") -> tuple[Path, str]
 
 
 def default_models(language: str = ENGLISH) -> Installed:
-    """The models of a language to use if none are named and ``RERANK_MODELS`` is not set. Raises
-    InputError if none are installed, or several of which none is ours."""
+    """Return the models of a language to use if none are named and ``RERANK_MODELS`` is not set.
+    Raises InputError if none are installed, or if several are and none is ours."""
     ensembles = [each for each in installed_models() if each.language == language]
     if not ensembles and language != ENGLISH:
         raise _none_of(language)
@@ -161,15 +161,15 @@ def default_models(language: str = ENGLISH) -> Installed:
 
 
 def models_of(language: str | None) -> str | None:
-    """The path of a language's models, for callers that name none; None for English, of which more
-    is known (``ensemble_file.named_models``). Raises InputError if there are none."""
+    """Return the path of a language's models, for callers that name none; None for English, of
+    which more is known (``ensemble_file.named_models``). Raises InputError if there are none."""
     if not language or checked_language(language) == ENGLISH:
         return None
     return str(default_models(language).path)
 
 
 def is_installed(language: str) -> bool:
-    """Whether there are models of a language."""
+    """Return whether models of a language are installed."""
     return any(each.language == language for each in installed_models())
 
 
@@ -183,12 +183,12 @@ def _none_of(language: str) -> InputError:
 
 
 def models_in_environment() -> list[str]:
-    """The names in ``RERANK_MODELS``."""
+    """Return the names in ``RERANK_MODELS``."""
     return [name for part in os.environ.get(VARIABLE, "").split(",") if (name := part.strip())]
 
 
 def user_folder() -> Path:
-    """Where users put ensembles of their own."""
+    """Return the folder for users' own ensembles."""
     data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local/share")
     return Path(data) / "parse-reranker" / "models"
 
@@ -206,7 +206,7 @@ def _folders() -> Iterator[Path]:
 
 
 def _installed_from(site_packages: Path) -> Path | None:
-    """The folder from which pip installed the package, if it was a folder (PEP 610)."""
+    """Return the folder from which pip installed the package, if it was a folder (PEP 610)."""
     for distribution in distributions(name="parse-reranker", path=[str(site_packages)]):
         source = json.loads(distribution.read_text("direct_url.json") or "{}")
         if "dir_info" in source:
@@ -237,7 +237,7 @@ def _about(path: Path) -> Mapping[str, Any]:
 
 
 def _check(about: Mapping[str, Any]) -> None:
-    """Raises ValueError unless `rerank models` can print what is known of a model."""
+    """Raise ValueError unless `rerank models` can print the description of a model."""
     for key in _TEXTS:
         if not isinstance(about.get(key, ""), str):
             raise ValueError(f"{key} is not text")

@@ -23,13 +23,13 @@ from reranker.models.span_model import SpanModel
 Model = TypeVar("Model", bound=nn.Module)
 Words = TypeVar("Words")
 _SCALE = "/scale"  # no parameter has a name with a slash
-# What content that does not fit together can raise.
+# The errors that inconsistent content can raise.
 _BROKEN = LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RuntimeError
 
 
 @dataclass(frozen=True, slots=True)
 class Trained(Generic[Model, Words]):
-    """A model ready to use (float32, evaluation mode) and what is known about it."""
+    """A model ready to use (float32, evaluation mode) and its description."""
 
     name: str
     model: Model
@@ -39,7 +39,7 @@ class Trained(Generic[Model, Words]):
 
     @property
     def language(self) -> str:
-        """The code of its language."""
+        """Return the code of the model's language."""
         language = self.information.get("language", ENGLISH)
         return language if isinstance(language, str) else ENGLISH
 
@@ -49,15 +49,15 @@ class Trained(Generic[Model, Words]):
 
 
 class Format(NamedTuple):
-    """A kind of file and the version that is written; all from 1 up are read, and those from
-    ``hashed`` only with the hash of their content, which older files may lack."""
+    """A kind of file and the version that is written. All versions from 1 up are read; those from
+    ``hashed`` up need the hash of their content, which older files may lack."""
 
     name: str
     version: int
     hashed: int
 
     def matches(self, content: Any) -> bool:
-        """Whether the content claims to be of this kind."""
+        """Return whether the content claims to be of this kind."""
         return isinstance(content, dict) and content.get("format") == self.name
 
 
@@ -69,8 +69,8 @@ def write_model(
     information: Mapping[str, Any],
     dtype: torch.dtype,
 ) -> None:
-    """Write the file, whole or not at all. ``parts`` are those of the vocabulary; weights are
-    stored as ``dtype``."""
+    """Write the file, whole or not at all. ``parts`` belong to the vocabulary; weights are stored
+    as ``dtype``."""
     content = {
         "format": kind.name,
         "version": kind.version,
@@ -89,10 +89,10 @@ def read_model(
     kind: Format,
     unpack: Callable[[dict[str, Any]], tuple[Model, Words]],
 ) -> tuple[str, Model, Words, dict[str, Any], str]:
-    """The fields of a ``Trained`` from a file of this kind; ``unpack`` builds the model and its
-    vocabulary from the file's content. Raises CheckpointError, naming the file, for another
-    version, for parts that do not fit together, and for content that was changed since it was
-    saved; MemoryError if memory does not suffice."""
+    """Return the fields of a ``Trained`` from a file of this kind; ``unpack`` builds the model and
+    its vocabulary from the file's content. Raises CheckpointError, naming the file, for another
+    version, for parts that do not fit together, and for content changed since it was saved;
+    MemoryError if memory does not suffice."""
     content: dict[str, Any] = archive.content
     version = content.get("version")
     if type(version) is not int or not 1 <= version <= kind.version:
@@ -113,29 +113,29 @@ def read_model(
 
 
 def saved_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A model's settings as they were before they were saved."""
+    """Return a model's settings as they were before they were saved."""
     return {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
 
 
 def _check_hash(content: dict[str, Any], most_bytes: int, *, is_required: bool) -> None:
-    """Raises ValueError if the content is not the one that was saved."""
+    """Raise ValueError if the content has changed since it was saved."""
     saved = content.pop("sha256", None)
     if saved is None:
         if is_required:
             raise ValueError("the hash of its content is missing")
         return
-    now = content_sha256(content, 4 * most_bytes)  # as JSON, numbers may be longer than they were
+    now = content_sha256(content, 4 * most_bytes)  # numbers may be longer as JSON
     if now != saved:
         raise ValueError(f"its content has SHA-256 {now}, but was saved with {saved!s:.64}")
 
 
 def content_sha256(content: Mapping[str, Any], most_bytes: int | None = None) -> str:
-    """The SHA-256 of the content, however the file encodes it: as JSON with sorted keys, each
-    tensor as its type, its shape and the SHA-256 of its numbers.
+    """Return the SHA-256 of the content, however the file encodes it: as JSON with sorted keys,
+    each tensor as its type, its shape and the SHA-256 of its numbers.
 
     Raises ValueError once more than ``most_bytes`` would have to be hashed, since a list in a file
-    can contain another one many times; TypeError for what is neither a tensor, a number, a string
-    nor a container of these.
+    can contain another one many times; TypeError for anything but tensors, numbers, strings and
+    containers of these.
     """
     hashed = 0
     digest = hashlib.sha256()
@@ -165,9 +165,9 @@ def content_sha256(content: Mapping[str, Any], most_bytes: int | None = None) ->
 
 
 def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
-    """The parameters as ``dtype``. With int8, each row of a matrix is stored as integers from -127
-    to 127 with a float32 scale (the largest absolute value in the row / 127); parameters that are
-    not matrices are stored as float16."""
+    """Return the parameters as ``dtype``. With int8, each row of a matrix is stored as integers
+    from -127 to 127 with a float32 scale (the largest absolute value in the row / 127); parameters
+    that are not matrices are stored as float16."""
     stored: dict[str, Tensor] = {}
     for name, parameter in model.named_parameters():
         weight = parameter.detach().to("cpu")
@@ -183,9 +183,9 @@ def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
 def with_weights(
     make: Callable[[], Model], stored: Mapping[str, Tensor], most_bytes: int, device: str
 ) -> Model:
-    """A model with these weights, in evaluation mode. Raises one of several errors for whatever is
-    wrong with them."""
-    # On the meta device any size costs nothing: the weights decide what is allocated.
+    """Return a model with these weights, in evaluation mode. Raises one of several errors for
+    broken weights."""
+    # On the meta device any size costs nothing: the weights decide the allocation.
     with torch.device("meta"):
         model = make()
     if sum(weight.nbytes for weight in stored.values()) > most_bytes:

@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 _LENGTHS = (4, 3, 2, 1)
-_LEAST = 200  # an affix is one if one in so many words has it
+_LEAST = 200  # at least one in so many words has an affix
 _MOST = 60
-_NESTED = 0.7  # of a shorter affix's words: then it is not one of its own
+_NESTED = 0.7  # a shorter affix is dropped if a longer one has this share of its words
 
 
 class NeutralClasses:
-    """The classes that these affixes make, ``-kan`` or ``ber-``; the longest decides, of two as
-    long the suffix.
+    """The classes of unknown words by affixes such as ``-kan`` or ``ber-``. The longest affix
+    decides; a suffix comes before a prefix of the same length.
 
     >>> classes = NeutralClasses(["-kan", "ber-"])
     >>> [classes.name(word) for word in ("Dibacakan", "berjalan", "TNI", "3,5", "病人", "...")]
@@ -23,7 +23,7 @@ class NeutralClasses:
     """
 
     def __init__(self, affixes: Sequence[str]) -> None:
-        """Raises ValueError if one of them is not an affix."""
+        """Raise ValueError if a string is not an affix."""
         for affix in affixes:
             is_one = affix.count("-") == 1 and "-" in (affix[0], affix[-1])
             if not is_one or not 2 <= len(affix) <= 1 + max(_LENGTHS):
@@ -33,7 +33,7 @@ class NeutralClasses:
 
     @classmethod
     def learned(cls, words: Iterable[str]) -> NeutralClasses:
-        """With the affixes of these words, each of which counts once."""
+        """Learn the affixes of these words; each word counts once."""
         kinds = {word.lower() for word in words if word.isalpha()}
         counts = Counter(affix for word in kinds for affix in _affixes(word))
         least = max(5, len(kinds) // _LEAST)
@@ -48,7 +48,7 @@ class NeutralClasses:
         return cls(kept[:_MOST])
 
     def name(self, word: str) -> str:
-        """The class of a word."""
+        """Return the class of a word."""
         script = next((_script(letter) for letter in word if letter.isalpha()), "")
         if word.isupper() and len(word) > 1:
             script = script.upper()
@@ -60,8 +60,8 @@ class NeutralClasses:
 
 
 def _affixes(word: str) -> list[str]:
-    """What could be a suffix or a prefix, the longest first. Two letters and more are one if two
-    are left, or one of either in Chinese."""
+    """Return the possible suffixes and prefixes, longest first. An affix has two letters or more
+    and leaves two, or one of either in Chinese."""
     least = 1 if _script(word[0]) == "cjk" else 2
     found = []
     for length in _LENGTHS:

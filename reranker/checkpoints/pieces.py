@@ -1,7 +1,7 @@
 """Words <-> pieces of words, by byte-pair encoding (Sennrich et al. 2016) with subword-nmt.
 
-That is the implementation the papers used, and the merges it learns are plain text, which a
-checkpoint can hold as data.
+The papers used this implementation. The merges it learns are plain text, which a checkpoint can
+hold as data.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ _NEEDED = "pieces of words need subword-nmt: pip install '.[generate]'"
 
 
 class Pieces:
-    """Splits words as learned; without merges (where no pair occurs twice) words stay whole."""
+    """The learned splitting of words; without merges (where no pair occurs twice) words stay
+    whole."""
 
     def __init__(self, merges: str = "") -> None:
-        """``merges`` are the lines that ``learn`` writes. Raises ValueError for other text, and
+        """Use ``merges``, the lines that ``learn`` writes. Raises ValueError for other text, and
         InputError if there are merges but subword-nmt is not installed."""
         self.merges = merges
         self._encoder = None
@@ -36,15 +37,15 @@ class Pieces:
 
     @classmethod
     def learn(cls, counts: Mapping[str, int], merges: int) -> Pieces:
-        """Pieces from the words of a text, by as many merges as there are pairs seen twice, at most
-        ``merges``. The same counts give the same pieces, whatever their order."""
+        """Learn pieces from the words of a text, by as many merges as there are pairs seen twice,
+        at most ``merges``. The same counts give the same pieces, whatever their order."""
         if not merges:
             return cls()
         with needing(_NEEDED):
             from subword_nmt.learn_bpe import learn_bpe
         words = "".join(f"{word} {count}\n" for word, count in sorted(counts.items()))
         learned = io.StringIO()
-        # It shows a progress bar, and that there are no more pairs.
+        # The library prints a progress bar, and a note if there are no more pairs.
         shown = sys.stderr if sys.stderr.isatty() else io.StringIO()
         with contextlib.redirect_stderr(shown):
             learn_bpe(io.StringIO(words), learned, merges, is_dict=True)
@@ -52,7 +53,7 @@ class Pieces:
         return cls(f"{header}\n{pairs}" if pairs else "")
 
     def split(self, words: Iterable[str]) -> list[str]:
-        """The pieces of all words, one after another.
+        """Return the pieces of all words, one after another.
 
         >>> Pieces().split(["the", "dog"])
         ['the', 'dog']
@@ -61,7 +62,7 @@ class Pieces:
 
 
 def joined(pieces: Sequence[str]) -> list[str]:
-    """The words that these pieces spell.
+    """Return the words that these pieces spell.
 
     >>> joined(["the", "do@@", "gs"])
     ['the', 'dogs']

@@ -1,4 +1,4 @@
-"""Which checkpoints may be loaded, by the SHA-256 of their files."""
+"""The checkpoints that may be loaded, by the SHA-256 of their files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _PIN = re.compile(r"[0-9a-f]{8,64}")
 
 
 def pinned(paths: Sequence[Path], pins: Iterable[str]) -> tuple[str, ...]:
-    """The full hash of each file, if each matches one of the ``pins``, in any order: full hashes,
-    or their first 8 digits or more.
+    """Return the full hash of each file, if each matches one of the ``pins``, in any order: full
+    hashes, or their first 8 digits or more.
 
     Raises InputError, naming file and hashes, for a file without a pin, a pin without a file, and a
     pin that is not a hash.

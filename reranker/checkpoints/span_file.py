@@ -26,8 +26,8 @@ from reranker.errors import CheckpointError
 from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanConfig, SpanModel
 
-# 1 had no encoders, 2 no tags; before 4, a hash was not required; 5 added unigram pieces,
-# 6 distances between pieces.
+# Version 1 had no encoders, 2 no tags; before 4, a hash was not required; 5 added unigram pieces, 6
+# distances between pieces.
 FORMAT = Format("parse-reranker span model", 6, hashed=4)
 _LISTS = ("words", "vector_words", "labels", "tags")
 
@@ -46,7 +46,7 @@ def save_span_model(
 ) -> None:
     """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
     parts = {
-        # Long texts: a list of so many words would take several times the space.
+        # Long texts: lists of so many words would take several times the space.
         **{name: "\n".join(getattr(vocabulary, name)) for name in _LISTS},
         "pieces": "\n".join(vocabulary.pieces.pieces) if vocabulary.pieces else "",
     }
@@ -69,7 +69,8 @@ def load_span_model(path: Path, device: str = "cpu", sha256: str = "") -> SpanCh
 
 
 def opened_span_model(path: Path, archive: Archive, device: str = "cpu") -> SpanCheckpoint:
-    """The span model in a file that was read; raises CheckpointError as ``load_span_model``."""
+    """Return the span model in a file already read; raise CheckpointError as ``load_span_model``
+    does."""
 
     def unpack(content: dict[str, Any]) -> tuple[SpanModel, SpanVocabulary]:
         config = _config(content["config"])
@@ -99,7 +100,7 @@ def opened_span_model(path: Path, archive: Archive, device: str = "cpu") -> Span
 
 
 def _config(saved: Mapping[str, Any]) -> SpanConfig:
-    """The model's settings. Raises TypeError or ValueError for invalid ones."""
+    """Return the model's settings. Raises TypeError or ValueError for invalid ones."""
     settings = saved_settings(saved)
     if settings.get("encoder") is not None:
         settings["encoder"] = PieceConfig(**settings["encoder"])
@@ -107,8 +108,8 @@ def _config(saved: Mapping[str, Any]) -> SpanConfig:
 
 
 def _lines(text: Any, count: int) -> list[str]:
-    """The lines of a text. Raises TypeError or ValueError for anything ``save_span_model`` never
-    writes."""
+    """Return the lines of a text. Raises TypeError or ValueError for anything ``save_span_model``
+    never writes."""
     if not isinstance(text, str):
         raise TypeError("its words or labels are not text")
     if count > MOST_CLASSED or text.count("\n") + 1 != max(1, count) or bool(text) != bool(count):

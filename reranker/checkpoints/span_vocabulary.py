@@ -12,7 +12,7 @@ from reranker.trees.constituents import constituents
 from reranker.trees.linearize import TaggedTree
 
 UNKNOWN, START, END, PADDING = 0, 1, 2, -1
-"""Rows of the embedding that belong to no word; row 0 of the vectors is for words without one.
+"""Rows of the embedding that belong to no word; row 0 of the vectors is for words without a vector.
 PADDING stands for no row at all, as in ``models.batch``."""
 NO_LABEL, RARE_LABEL = 0, 1
 _SPECIAL = 3
@@ -25,7 +25,7 @@ AnyPieces = WordPieces | UnigramPieces
 
 
 class SpanVocabulary:
-    """Maps words, labels and tags to rows of a span model's tables."""
+    """A mapping of words, labels and tags to rows of a span model's tables."""
 
     backward = False  # its log-probabilities are in the tree's order
 
@@ -38,8 +38,8 @@ class SpanVocabulary:
         pieces: AnyPieces | None = None,
         tags: Sequence[str] = (),
     ) -> None:
-        """``pieces`` are the encoder's, if there is one. Raises ValueError for a word, label or tag
-        that occurs twice."""
+        """Number the entries; ``pieces`` are the encoder's, if there is one. Raises ValueError for
+        a word, label or tag that occurs twice."""
         self.words, self.vector_words = tuple(words), tuple(vector_words)
         self.labels, self.tags = tuple(labels), tuple(tags)
         self.spelling_rows, self.pieces = spelling_rows, pieces
@@ -59,8 +59,8 @@ class SpanVocabulary:
         pieces: AnyPieces | None = None,
         minimum_tags: int = 0,
     ) -> SpanVocabulary:
-        """The vocabulary of ``trees``; words and labels rarer than ``minimum_count`` share one row.
-        Tags that occur ``minimum_tags`` times are known; with 0, none are."""
+        """Build the vocabulary of ``trees``; words and labels rarer than ``minimum_count`` share
+        one row. Tags that occur ``minimum_tags`` times are known; with 0, none are."""
         words, labels, tags = Counter[str](), Counter[str](), Counter[str]()
         for tree in trees:
             words.update(tree.words)
@@ -82,8 +82,8 @@ class SpanVocabulary:
         minimum_tags: int,
         pieces: AnyPieces | None = None,
     ) -> SpanVocabulary:
-        """This vocabulary followed by the words, labels and tags of ``trees`` that it lacks, for a
-        model whose training continues, with ``pieces`` in place of its own if there are any."""
+        """Return this vocabulary followed by the missing words, labels and tags of ``trees``, for a
+        model whose training continues; ``pieces`` replace its own, if given."""
         new = SpanVocabulary.build(trees, minimum_count, (), 1, None, minimum_tags)
         words, labels, tags = (
             dict.fromkeys((*known, *learned))  # each once, in this order
@@ -117,28 +117,28 @@ class SpanVocabulary:
         return len(self.labels) + RARE_LABEL + 1
 
     def __len__(self) -> int:
-        """The number of words known by more than their spelling, as a language model's vocabulary
-        gives its number of symbols."""
+        """Return the number of words known by more than their spelling, as a language model's
+        vocabulary returns its number of symbols."""
         whole = self.pieces.whole_words() if self.pieces else set()
         return len({word.lower() for word in self.words} | set(self.vector_words) | whole)
 
     def is_unknown(self, word: str) -> bool:
-        """Whether only the word's spelling or pieces are known."""
+        """Return whether only the word's spelling or pieces are known."""
         if word in self._words or word.lower() in self._vectors:
             return False
         return self.pieces is None or not self.pieces.is_whole(word)
 
     def label(self, label: str) -> int:
-        """The number of a constituent's label."""
+        """Return the number of a constituent's label."""
         return self._labels.get(label, RARE_LABEL)
 
     def tag(self, tag: str) -> int:
-        """The number of a part-of-speech tag; PADDING if it is not known."""
+        """Return the number of a part-of-speech tag; PADDING if the tag is not known."""
         return self._tags.get(tag, PADDING)
 
     def encode(self, words: Sequence[str]) -> tuple[list[int], list[list[int]]]:
-        """The rows of the words and of their features, between the sentence's start and end; every
-        word has the same number of features, padded with PADDING."""
+        """Return the rows of the words and of their features, between the sentence's start and end;
+        every word has the same number of features, padded with PADDING."""
         pieces = self.pieces
         start, end = (
             ((0, *pieces.special(each)) for each in (pieces.start, pieces.end))
@@ -157,7 +157,7 @@ class SpanVocabulary:
             row = self._words.get(word, UNKNOWN)
             pieces = self.pieces.rows(word) if self.pieces else ()
             entry = row, (vector, *pieces, *spelling(word, self.spelling_rows))
-            if len(word) <= _MOST_LETTERS:  # bounds what is remembered, with their number
+            if len(word) <= _MOST_LETTERS:  # bounds the cache, with the number of words
                 if len(self._known) >= _MOST_KNOWN:
                     self._known.clear()
                 self._known[word] = entry
@@ -165,7 +165,8 @@ class SpanVocabulary:
 
 
 def spelling(word: str, rows: int) -> list[int]:
-    """The rows of a word's letter n-grams, each once, and of its shape: ``AaAa-0`` of McCoy-3."""
+    """Return the rows of a word's letter n-grams, each once, and of its shape: ``AaAa-0`` of
+    McCoy-3."""
     text = f"<{word[:_MOST_LETTERS]}>"
     parts = {
         text[start : start + length]
@@ -186,7 +187,7 @@ def _shape(word: str) -> str:
 
 
 def _frequent(counts: Counter[str], least: int) -> list[str]:
-    """The most frequent first."""
+    """Return the texts that occur at least ``least`` times, the most frequent first."""
     return [text for text, count in counts.most_common() if count >= least]
 
 

@@ -13,10 +13,10 @@ from reranker.languages import UNSPACED, normalised
 from reranker.nbest.words import written
 
 _BEGINS = "\u2581"
-"""Begins the first piece of a word that a space stands before."""
-_CLOSING = {"Pe", "Pf", "Po"}  # marks that no space stands before
+"""The mark that begins the first piece of a word after a space."""
+_CLOSING = {"Pe", "Pf", "Po"}  # marks without a space before them
 _MOST_LETTERS = 100
-_RARE_SCRIPT = 200  # a script that fewer than one in so many words have is another language's
+_RARE_SCRIPT = 200  # a script in fewer than one of so many words is another language's
 
 
 class UnigramPieces(Pieces):
@@ -25,7 +25,7 @@ class UnigramPieces(Pieces):
     start, end, unknown = "<s>", "</s>", "<unk>"
 
     def __init__(self, pieces: Sequence[str], scores: Sequence[float], per_word: int) -> None:
-        """Raises ValueError as ``Pieces`` does, and InputError if tokenizers is not installed."""
+        """Raise ValueError as ``Pieces`` does, and InputError if tokenizers is not installed."""
         needed = "pieces of words in this language need tokenizers"
         with needing(f"{needed}: pip install 'parse-reranker[languages]'"):
             from tokenizers.models import Unigram
@@ -35,14 +35,14 @@ class UnigramPieces(Pieces):
         self._model = Unigram(scored, self._rows[self.unknown], byte_fallback=False)
 
     def kept(self, rows: Sequence[int]) -> UnigramPieces:
-        """These of the pieces alone."""
+        """Return only these of the pieces."""
         pieces, scores = [self.pieces[row] for row in rows], [self.scores[row] for row in rows]
         return UnigramPieces(pieces, scores, self.per_word)
 
     def first_kept(self, words: set[str], needed: Collection[int]) -> list[int]:
-        """The rows in the order in which a smaller list keeps them: special ones, ``needed`` ones,
-        single letters of the scripts of ``words``, and the most probable of the others that are
-        written in the letters of ``words``."""
+        """Return the rows in the order in which a smaller list keeps them: special pieces,
+        ``needed`` ones, single letters of the scripts of ``words``, and the most probable of the
+        others that are written in the letters of ``words``."""
         letters = {letter for word in words for letter in _normal(word)} | {_BEGINS}
         scripts = _scripts(words)
         special = {self.start, self.end, self.unknown}
@@ -64,7 +64,7 @@ class UnigramPieces(Pieces):
         return sorted(range(len(self.pieces)), key=order)
 
     def whole_words(self) -> set[str]:
-        """The words, in lower case, that are a single piece."""
+        """Return the words, in lower case, that are a single piece."""
         return {each[1:].lower() for each in self.pieces if each.startswith(_BEGINS)}
 
     def rows(self, word: str) -> list[int]:
@@ -75,17 +75,17 @@ class UnigramPieces(Pieces):
 
 
 def _normal(word: str) -> str:
-    """The word in the forms that SentencePiece's rules make of it (NFKC, nothing invisible)."""
+    """Return the word in the form that SentencePiece's rules give it (NFKC, nothing invisible)."""
     text = normalised("NFKC", written(word))
     return "".join(each for each in text if unicodedata.category(each) not in ("Cc", "Cf"))
 
 
 def _scripts(words: set[str]) -> set[str]:
-    """The scripts that these words are written in."""
+    """Return the scripts of these words."""
     counts = Counter(script for word in words for script in {*map(_script, word)} - {""})
     return {script for script, count in counts.items() if count * _RARE_SCRIPT >= len(words)}
 
 
 def _script(letter: str) -> str:
-    """The first word of a letter's name (LATIN, CJK, ARABIC); empty if it is not a letter."""
+    """Return the first word of a letter's name (LATIN, CJK, ARABIC); "" if it is not a letter."""
     return unicodedata.name(letter, "").split(" ")[0] if letter.isalpha() else ""

@@ -15,8 +15,8 @@ EOS = "<eos>"
 UNKNOWN_WORD = "<unk>"
 UNKNOWN_OPENING, UNKNOWN_CLOSING = "(<unk>", ")<unk>"
 MINIMUM_COUNT = 10
-CLASS_RULES = 2  # how ``unknown_class`` decides now
-NEUTRAL_RULES = 3  # classes of any language (``neutral_classes``)
+CLASS_RULES = 2  # the current rules of ``unknown_class``
+NEUTRAL_RULES = 3  # classes for any language (``neutral_classes``)
 MOST_CLASSED = 5_000_000  # words in classes: bounds the time to read a checkpoint
 
 _SUFFIXES = {name.lower(): name for name in ("ing", "ed", "ly", "s", "est", "ER", "ion", "ory")}
@@ -24,10 +24,11 @@ _NUMBERED = re.compile(r"<[^/]+/([0-9]+)>")
 
 
 def unknown_class(word: str, rules: int = CLASS_RULES) -> str:
-    """The class of a word too rare for the vocabulary, from its original spelling.
+    """Return the class of a word too rare for the vocabulary, from its original spelling.
 
-    Choe & Charniak's (2016) classes: the first rule that applies decides. Models trained with
-    ``rules`` 1 took the ``Un`` of a capitalised word for ``un``: ``Unusual`` was ``<uncunk>``.
+    The classes are those of Choe & Charniak (2016): the first rule that applies decides. Models
+    trained with ``rules`` 1 took the ``Un`` of a capitalised word for ``un``: ``Unusual`` was
+    ``<uncunk>``.
 
     >>> [unknown_class(word) for word in ("Boxes", "1984", "unlit", "re-do")]
     ['<cunks>', '<unkn>', '<ununk>', '<unk->']
@@ -49,7 +50,8 @@ def unknown_class(word: str, rules: int = CLASS_RULES) -> str:
 
 
 def _classes(word: str, classes: Mapping[str, int], spelling: str) -> tuple[str, str, str]:
-    """The classes of an unknown word, narrowest first; ``spelling`` is that by its spelling."""
+    """Return the classes of an unknown word, narrowest first; ``spelling`` is its class by
+    spelling."""
     number = classes.get(word.lower())
     if number is None:
         return spelling, spelling, spelling
@@ -57,7 +59,7 @@ def _classes(word: str, classes: Mapping[str, int], spelling: str) -> tuple[str,
 
 
 def class_number(symbol: str) -> int | None:
-    """The number in the symbol of a class of similar words, ``<unks/37>`` or ``<*/37>``."""
+    """Return the number in the symbol of a class of similar words, ``<unks/37>`` or ``<*/37>``."""
     match = _NUMBERED.fullmatch(symbol)
     return int(match[1]) if match else None
 
@@ -67,8 +69,8 @@ def _is_special(symbol: str) -> bool:
 
 
 def rare_words(sequences: Iterable[Sequence[str]], minimum_count: int) -> set[str]:
-    """The words of these training trees, in lower case, that occur fewer than ``minimum_count``
-    times."""
+    """Return the words of these training trees, in lower case, that occur fewer than
+    ``minimum_count`` times."""
     spelled: Counter[str] = Counter()
     for tokens in sequences:
         spelled.update(token for token in tokens if is_word(token))
@@ -85,17 +87,17 @@ def _lowered(spelled: Counter[str]) -> Counter[str]:
 class Vocabulary:
     """The symbols of one model, most frequent first; part of its checkpoint.
 
-    Words in lower case, unknown-word classes in ``<...>`` and bracket tokens. A class or a label
-    that training never saw maps to ``<unk>``, ``(<unk>`` or ``)<unk>``, which always exist. A word
-    that is itself spelled like ``<eos>`` is an unknown word, never the symbol.
+    Symbols are words in lower case, unknown-word classes in ``<...>`` and bracket tokens. A class
+    or a label that training never saw maps to ``<unk>``, ``(<unk>`` or ``)<unk>``, which always
+    exist. A word spelled like ``<eos>`` is an unknown word, never the symbol.
 
-    ``classes`` numbers words, in lower case, by what they are similar to (``word_vectors``): an
-    unknown word among them becomes ``<unks/37>``, its class by spelling within class 37; where
-    training saw too few of those ``<*/37>``, of any spelling; else its class by spelling alone.
+    ``classes`` numbers words, in lower case, by similarity (``word_vectors``): an unknown word
+    among them becomes ``<unks/37>``, its class by spelling within class 37; if training saw too few
+    of those, ``<*/37>``, of any spelling; else its class by spelling alone.
 
-    A ``backward`` model reads a tree from its end: that order is as good as the other, and the
-    errors it leads to are different. ``rules`` are those of ``unknown_class`` that training used,
-    or ``NEUTRAL_RULES``, those of ``neutral`` for any language.
+    A ``backward`` model reads a tree from its end: this order is as good as the other, and leads to
+    different errors. ``rules`` are the rules of ``unknown_class`` used in training, or
+    ``NEUTRAL_RULES``, the rules of ``neutral`` for any language.
     """
 
     def __init__(
@@ -133,9 +135,10 @@ class Vocabulary:
         backward: bool = False,
         is_english: bool = True,
     ) -> Vocabulary:
-        """From linearised training trees: every word and label seen ``minimum_count`` times or more
-        (in lower case), and the classes of the others; numbered ones need as many occurrences.
-        Classes are Choe & Charniak's, or neutral ones unless the trees' language ``is_english``."""
+        """Build a vocabulary from linearised training trees: every word and label seen
+        ``minimum_count`` times or more (in lower case), and the classes of the others; numbered
+        classes need as many occurrences. Classes are Choe & Charniak's, or neutral ones unless the
+        trees' language ``is_english``."""
         spelled: Counter[str] = Counter()
         trees = 0
         for tokens in sequences:
@@ -182,20 +185,20 @@ class Vocabulary:
 
     @property
     def affixes(self) -> tuple[str, ...]:
-        """The affixes of neutral classes."""
+        """Return the affixes of neutral classes."""
         return self.neutral.affixes if self.neutral else ()
 
     @property
     def digest(self) -> str:
-        """Equal for equal vocabularies and only for those, in every process."""
+        """Return a digest, equal for equal vocabularies and only for those, in every process."""
         classes = (f"{word} {number}" for word, number in self.classes.items())
         kind = " ".join([str(self.backward), str(self.rules), *self.affixes])
         content = "\n".join([kind, *self.symbols, "", *classes])
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
     def symbol(self, token: str) -> str:
-        """The symbol the model reads for a token: the word in lower case, its class, or the
-        label."""
+        """Return the symbol that the model reads for a token: the word in lower case, its class, or
+        the label."""
         if not is_word(token):
             if token in self._ids:
                 return token
@@ -209,16 +212,18 @@ class Vocabulary:
         return next((name for name in names if name in self._ids), UNKNOWN_WORD)
 
     def class_by_spelling(self, word: str) -> str:
-        """The class of an unknown word by the rules of training, which the model need not know."""
+        """Return the class of an unknown word by the rules of training; the model may lack this
+        class."""
         return self.neutral.name(word) if self.neutral else unknown_class(word, self.rules)
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
-        """Ids of a linearised tree in the order the model reads them, ``<eos>`` at the end."""
+        """Return the ids of a linearised tree in the order the model reads them, with ``<eos>`` at
+        the end."""
         ids = [self._ids[self.symbol(token)] for token in tokens]
         return [*(reversed(ids) if self.backward else ids), self.eos]
 
     def is_unknown(self, token: str) -> bool:
-        """True for a word outside the vocabulary."""
+        """Return whether the token is a word outside the vocabulary."""
         if self.neutral:
             token = composed(token)
         return is_word(token) and token.lower() not in self._words

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from reranker.nbest.words import written
 
 CONTINUED = "##"
-"""Begins a piece that does not begin a word."""
+"""The mark that begins a piece inside a word."""
 _MOST_LETTERS = 100
 
 
@@ -22,8 +22,9 @@ class Pieces(ABC):
     unknown: str
 
     def __init__(self, pieces: Sequence[str], per_word: int) -> None:
-        """A word has at most ``per_word`` pieces; the rest of a longer one is not read. Raises
-        ValueError for a piece that occurs twice, or if the special ones are missing."""
+        """Number the pieces. A word has at most ``per_word`` pieces; the rest of a longer word is
+        not read. Raises ValueError for a piece that occurs twice, or if the special pieces are
+        missing."""
         self.pieces, self.per_word = tuple(pieces), per_word
         self._rows = {piece: row for row, piece in enumerate(self.pieces)}
         if len(self._rows) != len(self.pieces):
@@ -32,24 +33,24 @@ class Pieces(ABC):
             raise ValueError(f"the pieces lack {self.start}, {self.end} or {self.unknown}")
 
     def is_whole(self, word: str) -> bool:
-        """Whether the word is a single piece."""
+        """Return whether the word is a single piece."""
         first, *more = self.rows(word)
         return first != self._rows[self.unknown] and all(row < 0 for row in more)
 
     def special(self, piece: str) -> list[int]:
-        """The row of a special piece such as ``start``, and -1 up to ``per_word``."""
+        """Return the row of a special piece such as ``start``, and -1 up to ``per_word``."""
         return self._padded([self._rows[piece]])
 
     def needed(self, words: Iterable[str]) -> set[int]:
-        """The rows of all pieces of ``words``."""
+        """Return the rows of all pieces of ``words``."""
         return {row for word in words for row in self.rows(word) if row >= 0}
 
     @abstractmethod
     def rows(self, word: str) -> list[int]:
-        """The rows of a treebank word's pieces, at least one, and -1 up to ``per_word``."""
+        """Return the rows of a treebank word's pieces, at least one, and -1 up to ``per_word``."""
 
     def _padded(self, rows: list[int]) -> list[int]:
-        """At least one row, and -1 up to ``per_word``."""
+        """Return at least one row, and -1 up to ``per_word``."""
         rows = rows[: self.per_word] or [self._rows[self.unknown]]
         return rows + [-1] * (self.per_word - len(rows))
 
@@ -60,12 +61,13 @@ class WordPieces(Pieces):
     start, end, unknown = "[CLS]", "[SEP]", "[UNK]"
 
     def kept(self, rows: Sequence[int]) -> WordPieces:
-        """These of the pieces alone."""
+        """Return only these of the pieces."""
         return WordPieces([self.pieces[row] for row in rows], self.per_word)
 
     def first_kept(self, words: set[str], needed: Collection[int]) -> list[int]:
-        """The rows in the order in which a smaller list keeps them: special ones, ``needed`` ones
-        and single letters, and the first of the others, which are the most frequent."""
+        """Return the rows in the order in which a smaller list keeps them: special pieces,
+        ``needed`` ones and single letters, and the first of the others, which are the most
+        frequent."""
         needed = set(needed)
         single = (row for row, piece in enumerate(self.pieces) if len(piece.lstrip("#")) < 2)
         needed.update(single)  # so that nearly every word still has pieces
@@ -79,7 +81,7 @@ class WordPieces(Pieces):
         )
 
     def whole_words(self) -> set[str]:
-        """The words, in lower case, that are a single piece."""
+        """Return the words, in lower case, that are a single piece."""
         return {each for each in self.pieces if not each.startswith((CONTINUED, "["))}
 
     def rows(self, word: str) -> list[int]:
@@ -102,8 +104,8 @@ class WordPieces(Pieces):
 
 
 def _parts(text: str) -> Iterator[str]:
-    """The parts of a word's text; each punctuation mark and each Chinese character is one of its
-    own."""
+    """Yield the parts of a word's text; each punctuation mark and each Chinese character is its own
+    part."""
     part = ""
     for letter in unicodedata.normalize("NFD", text.lower()):
         category = unicodedata.category(letter)

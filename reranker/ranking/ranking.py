@@ -1,4 +1,4 @@
-"""From scores to an order of candidates. Scoring happens once; weighing is cheap and happens
+"""Orders of candidates from their scores. Scoring happens once; weighing is cheap and happens
 here."""
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 Criterion = Literal["perplexity", "token-perplexity"]
 TokenScores = tuple[tuple[str, float | None], ...]
 
-# Scores are exact to 1e-4 nats whatever the batch; what differs by less is a tie.
+# Scores are exact to 1e-4 nats whatever the batch; a smaller difference is a tie.
 SCORE_DECIMALS = 4
 TOKEN_SCORE_DECIMALS = 6
 
-# Raised when a field of the ranked output changes its meaning or goes.
+# The version, increased when a field of the ranked output changes its meaning or is removed.
 OUTPUT_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Weighing:
-    """How language models and parser are weighed: ``lm_weight * LM + (1 - lm_weight) * parser``, in
+    """The weights of language models and parser: ``lm_weight * LM + (1 - lm_weight) * parser``, in
     nats, where LM is the sum of ``member_weights[m]`` times the log-probability under member m,
     plus ``token_bonus`` for each LM token of the candidate.
 
@@ -49,7 +49,7 @@ class Weighing:
     member_weights: tuple[float, ...] = ()
     """A weight for each member; empty stands for 1 each."""
     token_bonus: float = 0.0
-    """In nats; negative if models prefer trees with too many brackets."""
+    """The bonus in nats; negative if models prefer trees with too many brackets."""
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -65,14 +65,14 @@ class Weighing:
         if self.criterion not in get_args(Criterion):
             raise RerankError(f"there is no criterion {self.criterion!r}")
         if not all(0 <= weight < math.inf for weight in self.member_weights):
-            raise RerankError(f"member_weights {self.member_weights} are not all from 0 up")
+            raise RerankError(f"member_weights {self.member_weights} must all be >= 0")
         if self.member_weights and not any(self.member_weights):
             raise RerankError("member_weights are all 0")
         if not math.isfinite(self.token_bonus):
             raise RerankError(f"token_bonus {self.token_bonus} is not finite")
 
     def signature(self) -> str:
-        """What a figure depends on, on one line."""
+        """Return the settings that a figure depends on, on one line."""
         parts = [f"criterion={self.criterion}", f"lm-weight={self.lm_weight:g}"]
         if self.member_weights:
             parts.append(
@@ -85,7 +85,7 @@ class Weighing:
     def replaced(
         self, lm_weight: float | None = None, criterion: Criterion | None = None
     ) -> Weighing:
-        """A copy with the given values replaced."""
+        """Return a copy with the given values replaced."""
         return replace(
             self,
             lm_weight=self.lm_weight if lm_weight is None else lm_weight,
@@ -109,7 +109,7 @@ class Scored:
 
 
 def repeating(scored: Scored, original: int | None) -> Scored:
-    """The scores for a candidate that repeats the one with index ``original``."""
+    """Return the scores for a candidate that repeats the candidate with index ``original``."""
     return scored if original is None else replace(scored, duplicate_of=original)
 
 
@@ -118,8 +118,8 @@ class Ranked:
     """A candidate in its place; a higher score is better.
 
     ``tree`` is a string; ``words``, ``tags``, ``offsets`` and ``constituents`` are read from it.
-    They raise TreeError if it is no bracketed tree: a candidate that hides its words, as some
-    formats do (``ReadOptions.restore`` writes them back).
+    They raise TreeError if ``tree`` is not a bracketed tree: a candidate that hides its words, as
+    in some formats (``ReadOptions.restore`` writes the words back).
     """
 
     index: int
@@ -146,31 +146,31 @@ class Ranked:
     only, or if their probabilities were averaged."""
 
     origin: Origin | None = field(default=None, compare=False)
-    """Where the sentence is in the text that was parsed, as in ``Ranking``."""
+    """The place of the sentence in the parsed text, as in ``Ranking``."""
     certainty: Certainty | None = field(default=None, compare=False)
-    """How sure the parser is of each bracket of the sentence, as in ``Ranking``."""
+    """The parser's certainty of each bracket of the sentence, as in ``Ranking``."""
 
     @property
     def words(self) -> list[str]:
-        """The words as written in the text, or as in the tree if the text is not known."""
+        """Return the words as written in the text, or as in the tree if the text is not known."""
         return [word.form for word in self._parsed().words]
 
     @property
     def tags(self) -> list[str | None]:
-        """The part of speech of each word; None for a word without one."""
+        """Return the part of speech of each word; None for a word without one."""
         return [word.tag for word in self._parsed().words]
 
     @property
     def offsets(self) -> list[tuple[int, int]] | None:
-        """For each word, its first character's position in the text and the one after its last;
-        None if the text is not known."""
+        """Return, for each word, the positions in the text of its first character and of the
+        character after its last; None if the text is not known."""
         offsets = [(each.start, each.end) for each in self._parsed().words]
         known = [(start, end) for start, end in offsets if start is not None and end is not None]
         return known if len(known) == len(offsets) else None
 
     @property
     def constituents(self) -> list[Constituent]:
-        """The brackets of the tree, parents before children, left to right."""
+        """Return the brackets of the tree, parents before children, left to right."""
         return list(self._parsed().constituents)
 
     def _parsed(self) -> ParsedSentence:
@@ -178,11 +178,11 @@ class Ranked:
         return ParsedSentence("", tree, origin=self.origin, certainty=self.certainty)
 
     def nltk_tree(self) -> nltk.Tree:
-        """The tree as ``nltk.Tree``."""
+        """Return the tree as ``nltk.Tree``."""
         return Tree.from_string(self.tree).to_nltk()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, which has no infinity: such a perplexity is None."""
+        """Return plain data for JSON, which has no infinity: an infinite perplexity is None."""
         data = {name: getattr(self, name) for name in _WRITTEN}
         if self.token_scores is None:
             del data["token_scores"]
@@ -194,23 +194,23 @@ class Ranked:
         return data
 
     def to_json(self) -> str:
-        """``to_dict`` as JSON, on one line."""
+        """Return ``to_dict`` as JSON, on one line."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The constituents, one a row. Raises InputError without pandas, TreeError as
-        ``constituents``."""
+        """Return the constituents, one a row. Raises InputError without pandas, TreeError as
+        ``constituents`` does."""
         return data_frame(self.constituents, Constituent._fields)
 
     def to_svg(self) -> str:
-        """A drawing of the tree. Raises TreeError if there is none."""
+        """Draw the tree. Raises TreeError if there is none."""
         return Tree.from_string(self.tree).to_svg()
 
     def __repr__(self) -> str:
         return f"Ranked({self.index}, score={self.score:.1f}, tree={quoted(self.tree)})"
 
     def _repr_svg_(self) -> str | None:
-        """What notebooks show: the drawing, or, for None, the text if there is no tree."""
+        """Return the drawing that notebooks show; None, for the text, if there is no tree."""
         try:
             return self.to_svg()
         except TreeError:
@@ -232,28 +232,28 @@ class Ranking:
     beaten: int = 0
     """The number of candidates left out because they are not among the requested best."""
     margin: float | None = None
-    """The best score minus that of the next different candidate, which may have been left out; None
-    without one, or if the difference overflows."""
+    """The best score minus the score of the next different candidate, which may have been left out;
+    None without one, or if the difference overflows."""
     confidence: float | None = None
     """The share of the best tree's brackets that should be right: the mean of their probabilities.
     None where the parser cannot tell (``certainty``)."""
     better_than_first: float | None = None
     """The probability that the best tree has a better F1 than the parser's first
-    (reranker.ranking.confidence). None if it is the parser's first, if there is no calibration, and
-    where ``confidence`` is known."""
+    (reranker.ranking.confidence). None if the two are the same, if there is no calibration, and if
+    ``confidence`` is known."""
     origin: Origin | None = None
-    """Where the sentence is in the text that was parsed."""
+    """The place of the sentence in the parsed text."""
     certainty: Certainty | None = None
-    """How sure the parser is of each bracket, if it can tell."""
+    """The parser's certainty of each bracket, if known."""
     repaired: int = 0
-    """The number of repaired candidates, those left out included; over HTTP, of those answered."""
+    """The number of repaired candidates, including those left out, which HTTP's answers omit."""
 
     def __len__(self) -> int:
-        """How many candidates are ranked."""
+        """Return the number of ranked candidates."""
         return len(self.ranking)
 
     def __iter__(self) -> Iterator[Ranked]:
-        """The candidates, best first."""
+        """Iterate over the candidates, best first."""
         return iter(self.ranking)
 
     @overload
@@ -261,37 +261,38 @@ class Ranking:
     @overload
     def __getitem__(self, place: slice) -> tuple[Ranked, ...]: ...
     def __getitem__(self, place: int | slice) -> Ranked | tuple[Ranked, ...]:
-        """The candidate in this place, the best in place 0."""
+        """Return the candidate in this place, the best in place 0."""
         return self.ranking[place]
 
     def __bool__(self) -> bool:
-        """Always true: a ranking without candidates is still an answer."""
+        """Return True: a ranking without candidates is still an answer."""
         return True
 
     @property
     def status(self) -> Literal["ok", "failed"]:
-        """``failed`` if no candidate could be used."""
+        """Return ``failed`` if no candidate could be used, else ``ok``."""
         return "ok" if self.ranking else "failed"
 
     @property
     def best(self) -> Ranked | None:
-        """The candidate in the first place; None if no candidate could be used."""
+        """Return the candidate in the first place; None if no candidate could be used."""
         return self.ranking[0] if self.ranking else None
 
     @property
     def tree(self) -> str:
-        """The best tree as the parser wrote it; without any, ``fallback``."""
+        """Return the best tree as the parser wrote it; without any, ``fallback``."""
         return self.ranking[0].tree if self.ranking else self.fallback
 
     def cut(self, top: int) -> Ranking:
-        """The ranking cut after the ``top`` best different candidates and their duplicates."""
+        """Return the ranking cut after the ``top`` best different candidates and their
+        duplicates."""
         different = [i for i, entry in enumerate(self.ranking) if entry.duplicate_of is None]
         end = [*different, len(self.ranking)][min(top, len(different))]
         beaten = self.beaten + len(self.ranking) - end
         return replace(self, ranking=self.ranking[:end], beaten=beaten)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; docs/output.md describes every field."""
+        """Return plain data for JSON; docs/output.md describes every field."""
         best = self.best
         origin = {} if self.origin is None else {"origin": self.origin._asdict()}
         return {
@@ -319,11 +320,11 @@ class Ranking:
         }
 
     def to_json(self) -> str:
-        """``to_dict`` as JSON, on one line: what `--output ranked` writes."""
+        """Return ``to_dict`` as JSON, on one line, as `--output ranked` writes it."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The candidates, best first, one a row. Raises InputError without pandas."""
+        """Return the candidates, best first, one a row. Raises InputError without pandas."""
         return data_frame((entry.to_dict() for entry in self.ranking), _WRITTEN)
 
     def __repr__(self) -> str:
@@ -331,7 +332,7 @@ class Ranking:
         return f"Ranking({quoted(self.id)}, {candidates}, tree={quoted(self.tree)})"
 
     def _repr_html_(self) -> str:
-        """What notebooks show: how sure the best tree is, and its drawing."""
+        """Return the HTML that notebooks show: the confidence in the best tree, and its drawing."""
         best = self.best
         drawing = None if best is None else best._repr_svg_()
         figures = [] if best is None else [f"candidate {best.index}", f"score {best.score:.1f}"]
@@ -347,7 +348,7 @@ class Ranking:
         return f"<p>{escape(heading)}</p>" + (drawing or f"<pre>{escape(self.tree)}</pre>")
 
     def certainty_data(self) -> dict[str, Any]:
-        """The entropy, if it is known."""
+        """Return the entropy, if known."""
         if self.certainty is None:
             return {}
         return {"entropy": round(self.certainty.entropy, SCORE_DECIMALS)}
@@ -360,8 +361,9 @@ class Rankings(list[Ranking]):
         return f"<Rankings of {len(self)} sentences>"
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The constituents of the best trees, one a row, with the ``id`` of their ranking as
-        ``sentence``. Raises InputError without pandas, TreeError as ``Ranked.constituents``."""
+        """Return the constituents of the best trees, one a row, with the ``id`` of their ranking as
+        ``sentence``. Raises InputError without pandas, TreeError as ``Ranked.constituents``
+        does."""
         rows = (
             (ranking.id, *constituent)
             for ranking in self
@@ -370,7 +372,7 @@ class Rankings(list[Ranking]):
         return data_frame(rows, ("sentence", *Constituent._fields))
 
     def _repr_html_(self) -> str:
-        """What notebooks show: each sentence, one below another."""
+        """Return the HTML that notebooks show: each sentence, one below another."""
         return "".join(ranking._repr_html_() for ranking in self)
 
 
@@ -379,11 +381,12 @@ def rank(
     scores: Sequence[Scored | None],
     weighing: Weighing,
 ) -> Ranking:
-    """Order the candidates of a list; ``scores[i]`` is candidate i's score, None if it is known not
-    to be among the requested best or the two best. Ties keep the parser's order.
+    """Order the candidates of a list; ``scores[i]`` is candidate i's score, or None if the
+    candidate is known not to be among the requested best or the two best. Ties keep the parser's
+    order.
 
-    A duplicate takes the score of the candidate it repeats, so it stands after it. With a weight
-    below 1 a candidate that has no parser score is rejected (``no-score``). Raises RerankError
+    A duplicate takes the score of the candidate that it repeats, so it comes after that one. With a
+    weight below 1 a candidate without a parser score is rejected (``no-score``). Raises RerankError
     unless there is one member weight for each member.
     """
     rejected = list(nbest.rejected)
@@ -428,7 +431,7 @@ def _margin(ranked: Sequence[Ranked]) -> float | None:
 def _ranked(
     nbest: NBest, candidate: Candidate, scored: Scored, mixed: Mapping[int, float]
 ) -> Ranked:
-    # A candidate whose original is not ranked stands for itself.
+    # A candidate whose original is not ranked counts as an original.
     original = scored.duplicate_of if scored.duplicate_of in mixed else None
     members = scored.member_nll if len(scored.member_nll) > 1 else ()
     return Ranked(
@@ -456,8 +459,8 @@ def _six_digits(perplexity: float | None) -> float | None:
 
 
 def mixed_score(candidate: Candidate, scored: Scored, weighing: Weighing) -> float | None:
-    """The number by which candidates are ordered; a greater nll never improves it. None if the
-    parser's part is missing."""
+    """Return the number by which candidates are ordered; a greater nll never improves it. None if
+    the parser's part is missing."""
     # service/page/ranking.js repeats this; tests/service/page/test_ranking.py holds the two equal.
     weight = weighing.lm_weight
     score = weight * _models(scored, weighing)
@@ -471,10 +474,10 @@ def mixed_score(candidate: Candidate, scored: Scored, weighing: Weighing) -> flo
 
 
 def _models(scored: Scored, weighing: Weighing) -> float:
-    """The language models' part of the score, in nats."""
+    """Return the language models' part of the score, in nats."""
     score = -scored.nll
     if weights := weighing.member_weights:
-        # Of a single member nll says it all.
+        # The nll of a single member is the whole nll.
         parts = scored.member_nll or (scored.nll,)
         if len(weights) != len(parts):
             raise RerankError(

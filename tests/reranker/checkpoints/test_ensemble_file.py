@@ -146,7 +146,7 @@ CONFIDENCE = "[confidence]\nintercept = 0.5\nmodels = 1\nparser = 2\n"
         (HEAD.replace("= 0\n", "= nan\n") + MEMBER, "token_bonus nan is not finite"),
         (HEAD.replace('"perplexity"', '"beauty"') + MEMBER, "no criterion 'beauty'"),
         ("colour = 1\n" + HEAD + MEMBER, "unknown key colour"),
-        (HEAD + MEMBER.replace("= 1", "= -1"), "not all from 0 up"),
+        (HEAD + MEMBER.replace("= 1", "= -1"), "must all be >= 0"),
         (HEAD + MEMBER.replace("= 1", "= 0"), "all 0"),
         (HEAD + MEMBER.replace("= 1", "= true"), "weight is True"),
         (HEAD + MEMBER + CONFIDENCE.replace("parser", "mood"), "unknown key mood"),
