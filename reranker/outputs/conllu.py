@@ -1,17 +1,17 @@
-r"""Trees in CoNLL-U: a word a line, and in its MISC column the brackets before and behind it.
+r"""Trees in CoNLL-U: a word a line, with the brackets before and behind the word in MISC.
 
 ``Constituency=(S(NP*)`` is the parse bit of the CoNLL-2012 shared task (Pradhan et al. 2012): the
 brackets that open before the word, ``*`` for the word with its part of speech, which is in the XPOS
-column, and those that close behind it. Beside it:
+column, and the brackets that close behind it. MISC also has:
 
-- ``Leaf=-LRB-``: the word in the tree, where FORM, the word in the text, is another
+- ``Leaf=-LRB-``: the word in the tree, if it differs from FORM, the word in the text
 - ``start_char`` and ``end_char``: characters from the start of the file, as Stanza writes them
 - ``SpaceAfter=No``: no space follows in the text
 
-In labels and leaves ``|``, backslashes, brackets and what is not printable are written ``\uXXXX;``.
+In labels and leaves ``|``, backslashes, brackets and unprintable characters become ``\uXXXX;``.
 A word without a part-of-speech node has XPOS ``_``; UPOS follows from XPOS
-(``reranker.outputs.upos``). The comment ``# constituency`` has the tree
-as well: that is where Stanza and `rerank --nbest` look for it.
+(``reranker.outputs.upos``). The comment ``# constituency`` has the tree as well: Stanza and
+`rerank --nbest` look for it there.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _BIT = re.compile(r"(?P<opened>(?:\([^()]*)*)\*(?P<closed>\)*)", re.DOTALL)
 
 
 def to_conllu(sentence: ParsedSentence) -> str:
-    """The lines of a sentence and the blank one that ends it. A sentence of unknown words has the
-    word ``_``."""
+    """Return the lines of a sentence and the blank line that ends it. A sentence of unknown words
+    has the word ``_``."""
     comments = [f"# sent_id = {_line(sentence.id)}"]
     if sentence.origin is not None:
         comments.append(f"# source = {_line(sentence.origin.file)}:{sentence.origin.line}")
@@ -50,7 +50,7 @@ def to_conllu(sentence: ParsedSentence) -> str:
 
 
 def from_conllu(lines: Iterable[str], name: str = "CoNLL-U") -> Iterator[Tree | None]:
-    """The tree of each sentence; None where no word has ``Constituency``.
+    """Yield the tree of each sentence; None where no word has ``Constituency``.
 
     Raises InputError, naming file and line, for brackets that are not a tree.
     """
@@ -62,7 +62,7 @@ def from_conllu(lines: Iterable[str], name: str = "CoNLL-U") -> Iterator[Tree | 
             columns = line.split("\t")
             if len(columns) != _COLUMNS:
                 raise InputError(f"{name}:{number}: {len(columns)} columns, not {_COLUMNS}")
-            if columns[0].isdigit():  # else a range of words, or one that is not in the text
+            if columns[0].isdigit():  # else a range of words, or a word that is not in the text
                 start = start or number
                 words.append(columns)
         elif not line and words:
@@ -73,7 +73,7 @@ def from_conllu(lines: Iterable[str], name: str = "CoNLL-U") -> Iterator[Tree | 
 
 
 def _rows(sentence: ParsedSentence) -> tuple[list[str], str]:
-    """A row for each word, and the text that the rows spell."""
+    """Return a row for each word, and the text that the rows spell."""
     words = sentence.words
     bits = [] if sentence.tree is None else _bits(sentence.tree)
     universal = iter(() if sentence.tree is None else universal_tags(sentence.tree))
@@ -100,7 +100,7 @@ def _row(place: int, form: str, tags: tuple[str, str], misc: str) -> str:
 
 
 def _bits(tree: Tree) -> list[str]:
-    """For each word the brackets around it."""
+    """Return the brackets around each word."""
     bits: list[str] = []
     opened = ""
     stack: list[Tree | str | None] = [tree]
@@ -119,7 +119,7 @@ def _bits(tree: Tree) -> list[str]:
 
 
 def _tree(words: list[list[str]], place: str) -> Tree | None:
-    """The tree of a sentence's rows."""
+    """Return the tree of a sentence's rows."""
     bits = [_misc(columns[-1]) for columns in words]
     if not any("Constituency" in bit for bit in bits):
         return None
@@ -160,5 +160,5 @@ def _unescaped(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """The text without line breaks, which would end a comment."""
+    """Return the text without line breaks, which would end a comment."""
     return " ".join(text.split())

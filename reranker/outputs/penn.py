@@ -8,8 +8,8 @@ WIDTH = 80
 
 
 def pretty(tree: Tree, width: int = WIDTH) -> str:
-    """The tree as ``nltk.Tree.pformat`` prints it, of any depth: a constituent that does not fit
-    within ``width`` columns has each of its children on a line of its own.
+    """Return the tree as ``nltk.Tree.pformat`` prints it, of any depth: a constituent that does not
+    fit within ``width`` columns has each of its children on its own line.
 
     >>> print(pretty(Tree.from_string("(S (NP (DT The) (NN man)) (VP (VBD left)))"), 30))
     (S
@@ -22,7 +22,7 @@ def pretty(tree: Tree, width: int = WIDTH) -> str:
     while stack:
         node, indent = stack.pop()
         if isinstance(node, str):
-            if node == ")":  # of the constituent that is on the lines before
+            if node == ")":  # closes the constituent on the lines before
                 lines[-1] += " )" if lines[-1].endswith("\\") else ")"
             else:
                 lines.append(" " * indent + node)
@@ -36,7 +36,7 @@ def pretty(tree: Tree, width: int = WIDTH) -> str:
 
 
 def _lengths(tree: Tree) -> dict[int, int]:
-    """By ``id(node)``, how many characters each constituent takes on a line."""
+    """Return the number of characters on a line of each constituent, by ``id(node)``."""
     lengths: dict[int, int] = {}
     for node in reversed(list(tree.preorder())):
         lengths[id(node)] = (

@@ -1,4 +1,4 @@
-"""Reads the output of ``rerank --output ranked`` for other commands."""
+"""The output of ``rerank --output ranked``, read by other commands."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from reranker.trees.treebank import TreeText, sentences, tree_lines, treebank_fi
 
 
 def is_ranked(line: str) -> bool:
-    """Whether a file that starts with this line is output of ``rerank --output ranked``."""
+    """Return whether a file that starts with this line is output of ``rerank --output ranked``."""
     return line.lstrip().startswith("{") and '"ranking"' in line
 
 
 def ranked_lines(name: str, other: str) -> Iterator[str]:
-    """The lines of the file ``name``. Raises InputError if the first is not ranked output; if the
-    file ``other`` is, the message asks whether the two are swapped."""
+    """Return the lines of the file ``name``. Raises InputError if the first line is not ranked
+    output; if the file ``other`` is, the message asks whether the two are swapped."""
     lines = read_lines(name)
     first = next(lines, "")
     if first and not is_ranked(first):
@@ -37,7 +37,7 @@ def ranked_lines(name: str, other: str) -> Iterator[str]:
 
 
 def best_trees(name: str) -> list[TreeText]:
-    """The trees of a file, a folder or a pattern, or the best trees of ranked output."""
+    """Return the trees of a file, a folder or a pattern, or the best trees of ranked output."""
     files = treebank_files([name])
     with open_text(files[0]) as first:  # standard input opens only once
         if is_ranked(first.head().partition("\n")[0]):
@@ -50,9 +50,9 @@ def best_trees(name: str) -> list[TreeText]:
 def read_ranked(
     name: str, lines: Iterable[str], with_indexes: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """The sentences of ``rerank --output ranked``; docs/output.md describes them.
+    """Yield the sentences of ``rerank --output ranked``; docs/output.md describes them.
 
-    Raises InputError, naming file and line, for a line without trees or, if asked for, without the
+    Raises InputError, naming file and line, for a line without trees or, if requested, without the
     candidates' indexes.
     """
     for number, line in enumerate(lines, 1):
@@ -74,14 +74,14 @@ def read_ranked(
 
 
 def best_tree(sentence: dict[str, Any]) -> str:
-    """The best tree of a sentence of ``read_ranked``; where all were rejected, the fallback."""
+    """Return the best tree of a sentence of ``read_ranked``; if all were rejected, the fallback."""
     ranking = sentence["ranking"]
     tree: str = ranking[0]["tree"] if ranking else sentence["fallback"]
     return tree
 
 
 def _check_trees(sentence: Any) -> None:
-    """Raises ValueError, LookupError or TypeError unless it is a sentence."""
+    """Raise ValueError, LookupError or TypeError unless ``sentence`` is a sentence."""
     ranking = sentence["ranking"]
     if not isinstance(ranking, list):
         raise TypeError("ranking is not a list")

@@ -14,10 +14,11 @@ from reranker.ranking.sentence import ParsedSentence
 
 
 def format_ranking(ranking: Ranking, output: str) -> str:
-    """The text that ``--output`` of that name writes for a sentence, without the final line break.
+    """Return the text that ``--output`` of that name writes for a sentence, without the final line
+    break.
 
     Raises InputError for another name, TreeError if the output needs a bracketed tree and the best
-    one is not (``ReadOptions.restore`` makes it one).
+    tree is not one (``ReadOptions.restore`` makes it one).
     """
     if output in OUTPUTS:
         return OUTPUTS[output](ranking)
@@ -32,7 +33,7 @@ def is_output(name: str) -> bool:
 
 
 def written(ranking: Ranking) -> Written:
-    """What a summary needs to know about a sentence whose answer is written."""
+    """Return the facts that a summary needs about a sentence whose answer is written."""
     best = ranking.best
     return Written(
         best.index if best else None,
@@ -43,7 +44,7 @@ def written(ranking: Ranking) -> Written:
 
 
 def needs_brackets(output: str) -> bool:
-    """Whether the output needs bracketed trees."""
+    """Return whether the output needs bracketed trees."""
     return output not in ("best", "ranked")
 
 
@@ -72,7 +73,7 @@ def _json(ranking: Ranking) -> str:
 
 
 def _svg(ranking: Ranking) -> str:
-    """A drawing; its text has several lines, for a file of its own."""
+    """Draw the tree; the text has several lines, for a file of its own."""
     from reranker.trees.svg import drawing, svg
 
     tree = ParsedSentence.from_ranking(ranking).tree

@@ -1,4 +1,4 @@
-"""A tree as plain data: its words and constituents, with the characters they cover."""
+"""Trees as plain data: words and constituents, with the characters they cover."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from reranker.ranking import SCORE_DECIMALS
 from reranker.ranking.sentence import ParsedSentence
 
 VERSION = 1
-"""Increased when a field changes its meaning or is removed."""
+"""The version, increased when a field changes its meaning or is removed."""
 
 
 def to_dict(sentence: ParsedSentence) -> dict[str, Any]:
-    """Plain data for JSON; docs/sentence.schema.json describes every field."""
+    """Return plain data for JSON; docs/sentence.schema.json describes every field."""
     words, certainty = sentence.words, sentence.certainty
     origin = sentence.origin
     return {
@@ -36,7 +36,8 @@ def to_dict(sentence: ParsedSentence) -> dict[str, Any]:
 
 
 def constituents(sentence: ParsedSentence) -> list[dict[str, Any]]:
-    """Parents before children, left to right; ``Constituent`` of docs/sentence.schema.json."""
+    """Return parents before children, left to right; ``Constituent`` of
+    docs/sentence.schema.json."""
     return [
         {
             "label": each.label,

@@ -1,8 +1,8 @@
-"""Maps Penn Treebank part-of-speech tags to universal ones.
+"""The mapping of Penn Treebank part-of-speech tags to universal ones.
 
-The table is that of Universal Dependencies (tagset-conversion/en-penn-uposf), with what its English
-treebanks have changed since version 2: modal verbs are AUX, possessive pronouns PRON. A tag alone
-does not tell auxiliaries from other verbs, nor subordinating conjunctions from prepositions.
+The table is from Universal Dependencies (tagset-conversion/en-penn-uposf), with the changes of its
+English treebanks since version 2: modal verbs are AUX, possessive pronouns PRON. A tag alone does
+not tell auxiliaries from other verbs, nor subordinating conjunctions from prepositions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _UPOS = {tag: upos for upos, tags in _TAGS.items() for tag in tags.split()}
 
 
 def upos(tag: str | None) -> str | None:
-    """The universal tag, or None if ``tag`` is not one of the Penn Treebank's.
+    """Return the universal tag, or None if ``tag`` is not one of the Penn Treebank's.
 
     >>> upos("VBZ"), upos("WP$"), upos("ADJA")
     ('VERB', 'PRON', None)

@@ -1,4 +1,4 @@
-"""From scores to an order of candidates, and to trees aligned with their text."""
+"""Orders of candidates from their scores, and trees aligned with their text."""
 
 from reranker.ranking.ranking import (
     OUTPUT_VERSION,

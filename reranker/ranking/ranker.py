@@ -1,4 +1,4 @@
-"""``Ranker``: an ensemble without its weights, which orders candidates once they are scored."""
+"""``Ranker``: an ensemble without its weights, which orders scored candidates."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class Member(Protocol):
 
 
 class Ranker:
-    """An ensemble, and how its members' scores become an order. It does not need torch: the members
-    may be in another process."""
+    """An ensemble, and the conversion of its members' scores into an order. It does not need torch:
+    the members may be in another process."""
 
     members: Sequence[Member]
     combination: Combination
-    weighing: Weighing  # used by calls that pass none
-    calibration: Calibration | None  # if given, rankings under its weighing say how sure they are
+    weighing: Weighing  # the default of calls without one
+    calibration: Calibration | None  # if given, rankings under its weighing have a confidence
     device: str  # the devices of the members: ``cpu``, or ``cuda:0,cuda:1``
     precision: str  # the precision of computations: ``float32``, or ``bfloat16`` if chosen
 
     def signature(self, weighing: Weighing) -> str:
-        """Everything a figure depends on, on one line."""
+        """Return everything that a figure depends on, on one line."""
         members = ",".join(f"{member.name}:{member.sha256[:8]}" for member in self.members)
         return (
             f"version={VERSION} models={members} combine={self.combination} "
@@ -58,8 +58,8 @@ class Ranker:
         weighing: Weighing,
         top: int | None = None,
     ) -> Ranking:
-        """``reranker.ranking.rank``, with how sure the best tree is if that is known, cut to the
-        ``top`` best different candidates."""
+        """Rank as ``reranker.ranking.rank`` does, add the confidence in the best tree if known, and
+        cut the ranking to the ``top`` best different candidates."""
         ranking = rank(nbest, scores, weighing)
         if nbest.certainty is not None:
             ranking = replace(ranking, confidence=_confidence(ranking, nbest))
@@ -70,7 +70,7 @@ class Ranker:
 
 
 def _confidence(ranking: Ranking, nbest: NBest) -> float | None:
-    """The mean probability of the best tree's brackets."""
+    """Return the mean probability of the best tree's brackets."""
     if ranking.best is None or nbest.certainty is None:
         return None
     index = ranking.best.index

@@ -20,18 +20,18 @@ PROBABILITY_DECIMALS = 4
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ParsedWord:
-    """A leaf of the tree, and the characters it stands for."""
+    """A leaf of the tree, and the characters that it stands for."""
 
     leaf: str
     """The word as in the tree: ``-LRB-``."""
     form: str
-    """The word as in the text: ``(``; the leaf if the text is not known or cannot be written."""
+    """The word as in the text: ``(``; the leaf if the text is unknown or cannot be written."""
     tag: str | None
-    """None if the leaf has no part-of-speech node."""
+    """The part of speech; None if the leaf has no part-of-speech node."""
     start: int | None = None
-    """Its first character's position in the file; None if the text is not known."""
+    """The position of the word's first character in the file; None if the text is not known."""
     end: int | None = None
-    """The position after its last character."""
+    """The position after the word's last character."""
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -42,19 +42,18 @@ class Constituent(NamedTuple):
 
     label: str
     start: int
-    """The number of its first word, from 0."""
+    """The number of the constituent's first word, from 0."""
     end: int
-    """The number of the word after its last."""
+    """The number of the word after the constituent's last."""
     probability: float | None
-    """P(the sentence's tree has this bracket | its words). None for the root, and where the parser
-    gives no probabilities."""
+    """P(bracket | the sentence's words). None for the root, and if the parser gives no
+    probabilities."""
     text: str
-    """Its words as written in the text, or joined by spaces where the text is not known."""
+    """The words as written in the text, or joined by spaces if the text is not known."""
     offsets: tuple[int, int] | None
-    """Its first character's position in the text and the one after its last; None if the text is
-    not known."""
+    """The half-open span of characters in the text; None if the text is not known."""
     parent: int | None
-    """The place of the constituent around it in the list; None for the outermost."""
+    """The place of the enclosing constituent in the list; None for the outermost."""
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -66,7 +65,7 @@ class ParsedSentence:
 
     id: str
     tree: Tree | None
-    """None if nothing is known about the sentence, not even its words."""
+    """The tree; None if nothing is known about the sentence, not even its words."""
     score: float | None = None
     """The tree's score, as in ``Ranked``; None for a fallback."""
     origin: Origin | None = None
@@ -80,8 +79,8 @@ class ParsedSentence:
 
     @classmethod
     def from_ranking(cls, ranking: Ranking) -> ParsedSentence:
-        """The best tree, or the fallback, which must be bracketed: candidates that are not are read
-        with ``ReadOptions.restore``. Raises TreeError if it is not."""
+        """Return the best tree, or the fallback, which must be bracketed: ``ReadOptions.restore``
+        reads other candidates as bracketed trees. Raises TreeError if the tree is not bracketed."""
         tree = None
         try:
             tree = with_words_only(Tree.from_string(ranking.tree))
@@ -96,7 +95,7 @@ class ParsedSentence:
 
     @cached_property
     def words(self) -> tuple[ParsedWord, ...]:
-        """The words of the tree, left to right."""
+        """Return the words of the tree, left to right."""
         if self.tree is None:
             return ()
         leaves = _leaves(self.tree)
@@ -113,14 +112,14 @@ class ParsedSentence:
 
     @cached_property
     def constituents(self) -> tuple[Constituent, ...]:
-        """The brackets of the tree, parents before children, left to right."""
+        """Return the brackets of the tree, parents before children, left to right."""
         if self.tree is None:
             return ()
         words = self.words
         constituents: list[Constituent] = []
-        enclosing: list[int] = []  # places of those that are open
+        enclosing: list[int] = []  # places of the open constituents
         for node, start, end in brackets(self.tree):
-            # A constituent of the same words as the one before is its child.
+            # A constituent with the same words as the previous one is its child.
             while enclosing and constituents[enclosing[-1]].end <= start:
                 enclosing.pop()
             first, last = words[start].start, words[end - 1].end
@@ -145,7 +144,7 @@ class ParsedSentence:
         return round(probability, PROBABILITY_DECIMALS)
 
     def text_of(self, start: int, end: int) -> str:
-        """Some of the words as written in the text, or joined by spaces if the text is not
+        """Return some of the words as written in the text, or joined by spaces if the text is not
         known."""
         first, last = self.words[start], self.words[end - 1]
         if self.origin is None or first.start is None or last.end is None:
@@ -155,15 +154,16 @@ class ParsedSentence:
 
     @property
     def text(self) -> str:
-        """The sentence as written, or its words joined by spaces if the text is not known."""
+        """Return the sentence as written, or its words joined by spaces if the text is not
+        known."""
         if self.origin is not None and self.origin.text:
             return self.origin.text
         return " ".join(word.form for word in self.words)
 
 
 def with_words_only(tree: Tree) -> Tree:
-    """The tree without traces and constituents that hold no word. Raises TreeError (``empty``) if
-    nothing is left.
+    """Return the tree without traces and constituents without words. Raises TreeError (``empty``)
+    if nothing is left.
 
     >>> with_words_only(Tree.from_string("(S (NP (-NONE- *)) (VP (VB Run)) (X ))"))
     Tree.from_string('(S (VP (VB Run)))')
@@ -183,7 +183,7 @@ def with_words_only(tree: Tree) -> Tree:
 
 
 def _leaves(tree: Tree) -> list[tuple[str, str | None]]:
-    """Each word with its tag, left to right."""
+    """Return each word with its tag, left to right."""
     leaves: list[tuple[str, str | None]] = []
     stack: list[Tree | str] = [tree]
     while stack:
