@@ -1,7 +1,8 @@
 """New files that no other process can touch, and claims, so that only one process writes at a time.
 
-While a process writes ``NAME`` it holds a lock on ``NAME.lock``, which says who it is. The kernel
-releases the lock when the process dies, in whatever way; the next process takes the file over.
+While a process writes ``NAME`` it holds a lock on ``NAME.lock``, which identifies the process. The
+kernel releases the lock when the process dies, in whatever way; the next process takes the file
+over.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ _LONGEST_NAME = 255  # bytes, of most file systems
 _SHORTENED = 200
 _HELD_BY_ANOTHER = (errno.EAGAIN, errno.EACCES)
 
-# A process that is killed while it starts another leaves a copy of itself, with the lock, until
-# that has become the other program.
+# A process killed while it starts another leaves a copy of itself, with the lock, until the copy
+# has become the other program.
 _SECONDS_TO_DIE = 10.0
 
 _held: list[_Claim] = []
@@ -38,8 +39,8 @@ _held: list[_Claim] = []
 class NewFile:
     """A file that gets the name ``path`` once it is complete, and stays open; a context manager.
 
-    Until then it has no name at all, so that nothing is left when the process is killed; where the
-    file or operating system does not support that, it has a unique name.
+    Until then the file has no name at all, so that nothing is left when the process is killed; if
+    the file or operating system does not support that, it has a unique name.
     """
 
     def __init__(self, path: Path) -> None:
@@ -50,8 +51,8 @@ class NewFile:
         self.file = unnamed or self._temporary.open("x+b")
 
     def give_name(self, *, replace: bool) -> None:
-        """Give the file its name. Raises FileExistsError if there is one that it should not
-        replace."""
+        """Give the file its name. Raises FileExistsError if a file has the name and must not be
+        replaced."""
         if replace:
             if self._is_unnamed:
                 _link(self.file, self._temporary)
@@ -83,7 +84,8 @@ class NewFile:
 
 
 def _unnamed(folder: Path) -> IO[bytes] | None:
-    """A file without a name in ``folder``; None where the system does not support them."""
+    """Return a file without a name in ``folder``; None if the system does not support such
+    files."""
     with contextlib.suppress(OSError, AttributeError):
         file = os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "r+b")
         if os.path.exists(f"/proc/self/fd/{file.fileno()}"):
@@ -103,8 +105,8 @@ def _link(file: IO[bytes], path: Path) -> None:
 
 
 def beside(path: Path, ending: str) -> Path:
-    """Return the path of a file beside ``path`` whose name is that with an ending: where that would
-    be too long for a name, shortened, with a check sum."""
+    """Return the path of a file beside ``path``, named ``path`` with an ending; a name that would
+    be too long is shortened, with a check sum."""
     name = os.fsencode(path.name)
     if len(name) <= _LONGEST_NAME < len(name) + len(ending):
         short = name[:_SHORTENED].decode("utf-8", "ignore")
@@ -113,7 +115,7 @@ def beside(path: Path, ending: str) -> Path:
 
 
 def has_name(file: IO[bytes], path: Path) -> bool:
-    """Whether ``path`` is still this open file."""
+    """Return whether ``path`` is still this open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.lstat())
     except FileNotFoundError:
@@ -121,7 +123,7 @@ def has_name(file: IO[bytes], path: Path) -> bool:
 
 
 def to_disk(file: IO[bytes]) -> None:
-    """Make what was written survive a power cut."""
+    """Make the written bytes survive a power cut."""
     file.flush()
     os.fsync(file.fileno())
 
@@ -138,10 +140,11 @@ def names_to_disk(folder: Path) -> None:
 
 @contextlib.contextmanager
 def claimed(path: Path) -> Iterator[None]:
-    """A context in which no other process claims ``path``, a file, or a folder in another.
+    """Claim ``path``, a file or a folder in another, against other processes while the context
+    lasts.
 
-    Raises InputError if another process, which it names, is writing it, if there is a ``NAME.lock``
-    that is not ours, and if none can be written.
+    Raises InputError if another process, which the message names, is writing it, if there is a
+    ``NAME.lock`` that is not ours, and if none can be written.
     """
     try:
         claim = _Claim(path)
@@ -156,7 +159,7 @@ def claimed(path: Path) -> Iterator[None]:
 
 
 def check_claims() -> None:
-    """Raises RerankError if the lock of a claim that this process holds has been deleted or
+    """Raise RerankError if the lock of a claim that this process holds has been deleted or
     replaced: from then on, another process may be writing."""
     for claim in _held:
         claim.check()
@@ -165,19 +168,19 @@ def check_claims() -> None:
 class _Claim:
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, beside(path, ".lock")
-        self._patient_until = time.monotonic() + _SECONDS_TO_DIE
+        self._deadline = time.monotonic() + _SECONDS_TO_DIE
         holder = f"parse-reranker: process {os.getpid()} on {socket.gethostname()} is writing\n"
         with NewFile(self._lock) as new:
             self._file = new.file
             self._file.write(holder.encode())
             self._file.flush()
-            _lock(self._file)  # before it has a name, so that nobody sees it unlocked
+            _lock(self._file)  # before the file has a name, so that nobody sees it unlocked
             while not self._take(new):
                 pass
 
     def _take(self, new: NewFile) -> bool:
-        """Name the file that we have locked ``NAME.lock``; False if that has to be tried again,
-        since another process has just done something with it."""
+        """Give the file that we have locked the name ``NAME.lock``; return False if another process
+        has just interfered, so that the attempt must be repeated."""
         try:
             new.give_name(replace=False)
             return True
@@ -191,7 +194,7 @@ class _Claim:
                 if holder is None:
                     raise self._not_ours()
                 if not _lock(before):
-                    if _is_alive(holder) or time.monotonic() > self._patient_until:
+                    if _is_alive(holder) or time.monotonic() > self._deadline:
                         raise InputError(f"{self._path}: {_named(holder)} is writing it")
                     time.sleep(0.02)
                     return False
@@ -222,7 +225,7 @@ class _Claim:
 
 
 def _lock(file: IO[bytes]) -> bool:
-    """Lock the file; False if another process holds the lock."""
+    """Lock the file; return False if another process holds the lock."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -233,7 +236,7 @@ def _lock(file: IO[bytes]) -> bool:
 
 
 def _is_alive(holder: re.Match[bytes]) -> bool:
-    """Whether the process is running, as far as this machine can tell."""
+    """Return whether the process is running, as far as this machine can tell."""
     if os.fsdecode(holder[2]) == socket.gethostname():
         try:
             os.kill(int(holder[1]), 0)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def new_figure(path: Path) -> Figure:
-    """An empty figure to be saved as ``path``, whose ending is the format.
+    """Return an empty figure to be saved as ``path``, whose ending is the format.
 
     Raises InputError if matplotlib is missing or the ending is unknown.
     """
@@ -31,15 +31,16 @@ def new_figure(path: Path) -> Figure:
 def save_figure(
     figure: Figure, path: Path, ours: Ours | None = None, program: str | None = None
 ) -> None:
-    """Write the figure; ``program`` is what a PNG says of its origin, ``ours`` is that of
-    ``whole_file``. Raises RerankError if the file cannot be written, whole or not at all."""
+    """Write the figure, whole or not at all; ``program`` is the origin recorded in a PNG, ``ours``
+    is as in ``whole_file``. Raises RerankError if the file cannot be written."""
     metadata = {"Software": program} if program else None
     with whole_file(path, ours) as file:
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=120, metadata=metadata)
 
 
 def label_plainly(axis: Axis) -> None:
-    """Label a logarithmic axis with plain numbers; also between powers of ten if it spans few."""
+    """Label a logarithmic axis with plain numbers; also between powers of ten if the axis spans
+    few."""
     from matplotlib.ticker import LogFormatter
 
     axis.set_major_formatter(LogFormatter())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def data_frame(
     rows: Iterable[Sequence[Any] | Mapping[str, Any]], columns: Iterable[str]
 ) -> pandas.DataFrame:
-    """The rows as a table with these columns. Raises InputError without pandas."""
+    """Return the rows as a table with these columns. Raises InputError without pandas."""
     with needing("a table needs pandas: pip install 'parse-reranker[pandas]'; to_dict does not"):
         import pandas
     return pandas.DataFrame(list(rows), columns=list(columns))

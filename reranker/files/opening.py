@@ -1,5 +1,5 @@
-"""Opens files that are read, and refuses what is no file before a byte of it is read: a named pipe
-that nobody writes to hangs, and a device has no end."""
+"""Opening of files to be read. Anything but a file is rejected before a byte is read: a named pipe
+without a writer hangs, and a device has no end."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _MOST_TEXT = 1 << 26  # bytes of a file of settings or of a vocabulary
 def open_file(
     path: str | os.PathLike[str] | int, *, streams: bool = False, most: int | None = None
 ) -> io.BufferedReader:
-    """Open a file, named or by its descriptor, which then stays open. Only what ``streams``, read
-    once from beginning to end, may be a named pipe. A shell's own pipes, whose other
-    ends are open, may stand for any file.
+    """Open a file, given by name or by its descriptor, which stays open. Only a file that
+    ``streams``, read once from beginning to end, may be a named pipe. A shell's own pipes, whose
+    other ends are open, may stand for any file.
 
-    Raises OSError, whose ``strerror`` says why, and for more than ``most`` bytes.
+    Raises OSError, whose ``strerror`` is the reason, also for more than ``most`` bytes.
     """
     kind = _refused(path, streams)
     if kind is not None:

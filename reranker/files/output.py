@@ -18,11 +18,11 @@ from reranker.files.visible import visible
 
 
 def output_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()) -> Path | None:
-    """The file to write, links followed; None, standard output, stays None.
+    """Return the file to write, links followed; None, standard output, stays None.
 
-    Raises InputError if that is not a regular file in an existing folder, or is one of ``inputs``
-    (``-`` is standard input), which would be destroyed. Every command that writes checks this
-    before it computes anything.
+    Raises InputError if the path is not a regular file in an existing folder, or is one of
+    ``inputs`` (``-`` is standard input), which would be destroyed. Every command that writes checks
+    this before it computes anything.
     """
     if path is None:
         _check_is_none_of(inputs, "standard output", 1)
@@ -48,7 +48,7 @@ def output_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()
 def output_paths(
     paths: Iterable[Path | None], inputs: Iterable[str | os.PathLike[str]] = ()
 ) -> list[Path | None]:
-    """``output_path`` for several outputs, which must be different files."""
+    """Apply ``output_path`` to several outputs, which must be different files."""
     inputs, resolved = [*inputs], []
     for path in paths:
         output = output_path(path, inputs)
@@ -61,9 +61,9 @@ def output_paths(
 def _check_is_none_of(
     inputs: Iterable[str | os.PathLike[str]], name: object, file: Path | int
 ) -> None:
-    """Raises InputError if a file, given by path or descriptor, is one of ``inputs`` under any
-    name; devices and terminals may be both."""
-    with contextlib.suppress(OSError):  # it does not exist
+    """Raise InputError if a file, given by path or descriptor, is one of ``inputs`` under any name;
+    devices and terminals may be both."""
+    with contextlib.suppress(OSError):  # the file does not exist
         output = os.stat(file)
         for source in inputs if stat.S_ISREG(output.st_mode) else ():
             with contextlib.suppress(OSError, ValueError):
@@ -72,7 +72,7 @@ def _check_is_none_of(
 
 
 def files_of(names: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """The names, and for folders also the files in them, for inputs that are read whole."""
+    """Return the names, and for folders also the files in them, for inputs that are read whole."""
     files = [Path(name) for name in names if name]
     for folder in filter(Path.is_dir, tuple(files)):
         with contextlib.suppress(OSError):
@@ -82,11 +82,11 @@ def files_of(names: Iterable[str | os.PathLike[str]]) -> list[Path]:
 
 @contextlib.contextmanager
 def whole_file(path: Path, ours: Ours | None = None) -> Iterator[IO[bytes]]:
-    """A file that appears only once it is complete, on the disk.
+    """Open a file that appears only once it is complete, on the disk.
 
-    The user chose ``path``, and ``output_path`` has checked it; where the program chose it,
-    ``ours`` tells whether a file of that name may be replaced, both before the first byte is
-    written and before the file gets its name. Raises RerankError if it may not, if the file cannot
+    The user chose ``path``, and ``output_path`` has checked it. If the program chose it, ``ours``
+    tells whether a file of that name may be replaced, both before the first byte is written and
+    before the file gets its name. Raises RerankError if it may not be replaced, if the file cannot
     be written, and if this process has lost a claim.
     """
     if ours is not None:
@@ -101,9 +101,9 @@ def whole_file(path: Path, ours: Ours | None = None) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def open_whole(path: Path | None, ours: Ours | None = None) -> Iterator[Writer]:
-    """Standard output for None, else a text file that appears only once it is complete.
+    """Return standard output for None, else a text file that appears only once it is complete.
 
-    ``ours`` and errors are those of ``whole_file``.
+    ``ours`` and errors are as in ``whole_file``.
     """
     if path is None:
         yield standard_output()
@@ -118,14 +118,14 @@ def open_whole(path: Path | None, ours: Ours | None = None) -> Iterator[Writer]:
 
 class Writer:
     """A text file whose write errors are RerankErrors that name it. On a terminal the text cannot
-    control it."""
+    control the terminal."""
 
     def __init__(self, name: str, file: TextIO) -> None:
         self._name, self._file, self._is_terminal = name, file, file.isatty()
 
     def write(self, text: str, *, is_painted: bool = False) -> None:
-        """Write text; ``is_painted`` is for what is made visible already and then coloured. Raises
-        RerankError if that fails, for instance because the disk is full."""
+        """Write text; ``is_painted`` means that the text is made visible already and then coloured.
+        Raises RerankError if writing fails, for instance because the disk is full."""
         with write_errors(self._name):
             self._file.write(visible(text) if self._is_terminal and not is_painted else text)
 
@@ -142,7 +142,7 @@ def write_line(text: str) -> None:
 
 @contextlib.contextmanager
 def write_errors(name: object, advice: str = "") -> Iterator[None]:
-    """Re-raises write errors as RerankError; lets BrokenPipeError through."""
+    """Raise RerankError for write errors; let BrokenPipeError through."""
     try:
         yield
     except BrokenPipeError:

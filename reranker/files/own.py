@@ -1,5 +1,5 @@
-"""Files and folders whose names the program chose, not the user: only what the program itself made
-under such a name is ever replaced."""
+"""Files and folders whose names the program chose, not the user: only files that the program itself
+made under such a name are ever replaced."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def check_own(path: Path, ours: Ours, advice: str = OTHER_FOLDER, reason: str = 
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and those above it, unless it is there. Raises InputError."""
+    """Create a folder and its parents, unless they exist. Raises InputError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
@@ -59,13 +59,13 @@ def make_folder(folder: Path) -> None:
 
 
 def check_new(folder: Path, advice: str) -> None:
-    """Raises InputError if a folder that a run is about to fill has files of another kind already;
-    a claim or a kill may have left some."""
+    """Raise InputError if a folder that a run is about to fill already has files of another kind; a
+    claim or a kill may have left some."""
     if folder.is_dir() and any(each.suffix not in _LEFT for each in folder.iterdir()):
         raise InputError(f"{folder} contains files of another kind: {advice}")
 
 
 def record_in(path: Path) -> str | None:
-    """Return the record by which a run knows its folder; None if there is none. Raises InputError
-    if something else has its name."""
+    """Return the record by which a run recognises its folder; None if there is none. Raises
+    InputError if something else has its name."""
     return "".join(read_lines(path)) if check_own(path, always) else None

@@ -10,7 +10,7 @@ from reranker.errors import InputError
 
 
 def expanded(names: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """The names with globs expanded; the name of an existing file may look like a glob.
+    """Return the names with globs expanded; the name of an existing file may look like a glob.
 
     Raises InputError for a glob that no file matches.
     """

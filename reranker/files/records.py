@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 _FORMAT = "parse-reranker journal"
-_VERSION = 3  # 1 had samples in the order of the file; before 3 there were no check sums
+_VERSION = 3  # version 1 had samples in the order of the file; before 3 were no check sums
 
 
 class Written(NamedTuple):
-    """What the summary and the gold table need to know about a sentence whose answer is written."""
+    """The facts that the summary and the gold table need about a sentence whose answer is
+    written."""
 
     best_index: int | None
     ranked: int
@@ -19,7 +20,8 @@ class Written(NamedTuple):
     repaired: int
 
     def counts(self) -> dict[str, int]:
-        """The counts of this sentence; those of all sentences add up to the summary's."""
+        """Return the counts of this sentence; the counts of all sentences add up to the
+        summary's."""
         return {
             "sentences": 1,
             "candidates": self.ranked,
@@ -31,16 +33,16 @@ class Written(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A line about an answer."""
+    """A line of the journal about an answer."""
 
-    end: int  # where the answer ends, in bytes from the start of the file
+    end: int  # of the answer, in bytes from the start of the file
     checksum: int  # CRC-32 of the answer, its line break included
     digest: str  # a digest of the sentence's input
     written: Written
 
     @classmethod
     def from_line(cls, line: bytes) -> Record | None:
-        """The record in a line; None if it is incomplete."""
+        """Return the record in a line; None if it is incomplete."""
         try:
             end, checksum, digest, *written = json.loads(line)
         except (ValueError, TypeError):
@@ -54,14 +56,14 @@ class Record(NamedTuple):
 
 
 def header(settings: Mapping[str, Any]) -> bytes:
-    """The first line of a journal."""
+    """Return the first line of a journal."""
     return (
         json.dumps({"format": _FORMAT, "version": _VERSION, "settings": settings}) + "\n"
     ).encode()
 
 
 def settings_in(line: bytes) -> Mapping[str, Any] | None:
-    """The settings in a line that ``header`` made; None for any other line."""
+    """Return the settings in a line made by ``header``; None for any other line."""
     try:
         content = json.loads(line)
         kind = content["format"], content["version"]

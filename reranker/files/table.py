@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Rows of equal length as lines of columns, two spaces apart: the first ``left`` columns flush
-    left, the others flush right. No spaces at line ends.
+    """Return rows of equal length as lines of columns, two spaces apart: the first ``left`` columns
+    flush left, the others flush right. No spaces at line ends.
 
     >>> print(aligned([("model", "F1"), ("parser", "9.5"), ("ours", "10.0")]))
     model     F1
@@ -25,6 +25,6 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
 
 
 def grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

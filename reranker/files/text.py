@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_LINE = 1_000_000
 MAX_JSON_LINE = 1 << 26  # a line that begins with a brace holds a whole list
-_ENDLESS = 1 << 30  # characters of a line behind which nothing is read
+_ENDLESS = 1 << 30  # characters of a line after which nothing is read
 _HOLE = "a hole: nothing but NUL bytes"
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -30,22 +30,22 @@ _PACKED = 1 << 12
 
 
 class TextFile:
-    """Iterates over the lines of a file, each with its line break; use it in a ``with``.
+    """An iterator over the lines of a file, each with its line break; use it in a ``with``.
 
     ``damage`` is None, or after the last line the reason why nothing more could be read: a
     truncated gzip file, a disk error. A line of more than ``MAX_LINE`` characters is cut to
-    ``MAX_LINE + 1``; a line of JSON may have ``MAX_JSON_LINE``; one without an end
-    is damage, and so is a hole in the file. Bytes that are not UTF-8 arrive as
-    surrogate escapes (``text.encode(errors="surrogateescape")`` gives them back).
+    ``MAX_LINE + 1``; a line of JSON may have ``MAX_JSON_LINE``. A line without an end is damage,
+    and so is a hole in the file. Bytes that are not UTF-8 arrive as surrogate escapes
+    (``text.encode(errors="surrogateescape")`` restores them).
     """
 
     _unpacks = True
     _begun: tuple[_UntilDamage, io.BufferedReader] | None = None
-    """The text that ``head`` has read ahead."""
+    """The text read ahead by ``head``."""
 
     def __init__(self, path: str | os.PathLike[str], *, streams: bool = False) -> None:
-        """Open ``path``, ``-`` being standard input; one that ``streams`` may be a named pipe.
-        Raises InputError if that cannot be done."""
+        """Open ``path``, ``-`` being standard input; a path that ``streams`` may be a named pipe.
+        Raises InputError if that fails."""
         is_stdin = str(path) == "-"
         self.name = "standard input" if is_stdin else str(Path(path))
         try:
@@ -60,22 +60,22 @@ class TextFile:
         self.damage: str | None = None
 
     def head(self) -> str:
-        """The beginning of the text, read but not consumed: 64 KiB if there are so many, of a pipe
-        what has come."""
+        """Return the beginning of the text, read but not consumed: up to 64 KiB, or as much as has
+        arrived through a pipe."""
         return self._started()[1].peek().decode("utf-8", "surrogateescape").removeprefix("\ufeff")
 
     def position(self, read: int) -> int:
-        """The position in a regular file after its first ``read`` bytes of text; in a packed one,
-        an estimate; 0 for a pipe."""
+        """Return the position in a regular file after its first ``read`` bytes of text; in a packed
+        file, an estimate; 0 for a pipe."""
         if self._binary.closed:
             return self.size or 0
         if self.size is None or self._source is None or not self._source.unpacked:
             return 0
-        # As if every byte were packed equally well: exact for plain text, and at the end.
+        # Assume that all bytes are packed equally well: exact for plain text, and at the end.
         return self._binary.tell() * min(read, self._source.unpacked) // self._source.unpacked
 
     def pieces(self, longest: int) -> Iterator[str]:
-        """The whole text without anything cut off: lines with their breaks, those of more than
+        """Yield the whole text without cuts: lines with their breaks, lines of more than
         ``longest`` characters in pieces. A byte order mark at the start is left out."""
         source, text = self._opened()
         piece = text.readline(longest).removeprefix("\ufeff") or text.readline(longest)
@@ -129,8 +129,8 @@ class TextFile:
 
 
 class TextInMemory(TextFile):
-    """Bytes in memory, with the interface of a text file. They are never unpacked: a few could
-    become any number."""
+    """Bytes in memory, with the interface of a text file. They are never unpacked: a few bytes
+    could become any number."""
 
     _unpacks = False
 
@@ -143,14 +143,14 @@ class TextInMemory(TextFile):
 
 
 def open_text(path: str | os.PathLike[str] | TextFile, *, streams: bool = False) -> TextFile:
-    """Open plain, gzip or zstd text, detected by content, or standard input for ``-``; a file that
-    is already open is returned unchanged. One that ``streams``, as text to be parsed and n-best
-    lists do, may be a named pipe. Raises InputError if it cannot be opened."""
+    """Open plain, gzip or zstd text, detected by content, or standard input for ``-``; return an
+    open file unchanged. A file that ``streams``, as text to be parsed and n-best lists do, may be a
+    named pipe. Raises InputError if the file cannot be opened."""
     return path if isinstance(path, TextFile) else TextFile(path, streams=streams)
 
 
 def read_lines(path: str | os.PathLike[str] | TextFile) -> Iterator[str]:
-    """Every line of a file, each with its line break; the file is opened for the first.
+    """Yield every line of a file, each with its line break; open the file for the first line.
 
     Raises InputError while iterating if the file cannot be opened or read to its end.
     """
@@ -164,8 +164,8 @@ def read_lines(path: str | os.PathLike[str] | TextFile) -> Iterator[str]:
 
 
 def _is_hole(piece: str, longest: int) -> bool:
-    """Return whether a piece of a line, as long as a line can be, comes from a hole in the file:
-    NUL bytes where nothing was ever written. A hole may have terabytes."""
+    """Return whether a piece of a line, of the maximal length, comes from a hole in the file: NUL
+    bytes where nothing was ever written. A hole may have terabytes."""
     return piece[0] == "\0" and len(piece) >= longest and not piece.strip("\0")
 
 
@@ -173,7 +173,7 @@ class _UntilDamage(io.RawIOBase):
     """The bytes of a file, unpacked, up to its end or the first byte that cannot be read."""
 
     def __init__(self, file: io.BufferedReader, unpacks: bool, fills: bool) -> None:
-        """``fills``: the first read waits for as many bytes as are asked for."""
+        """Read from ``file``; with ``fills``, the first read waits for all requested bytes."""
         self._file = file
         self._unpacks = unpacks
         self._fills = fills
@@ -215,7 +215,7 @@ def _unpacked(file: io.BufferedReader) -> io.BufferedReader | gzip.GzipFile | _Z
 
 
 class _SmallReads:
-    """A file from which gzip reads little at a time, so that its position shows the progress."""
+    """A file from which gzip reads little at a time, so that the position shows the progress."""
 
     def __init__(self, file: io.BufferedReader) -> None:
         self._file = file
@@ -225,13 +225,13 @@ class _SmallReads:
 
 
 class _Zstd:
-    """The content of one or more zstd frames; unlike the library's reader, it notices that the
-    last one is incomplete."""
+    """The content of one or more zstd frames; unlike the library's reader, it detects an incomplete
+    last frame."""
 
     def __init__(self, file: io.BufferedReader) -> None:
         self._file = file
         self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._unpacked = memoryview(b"")  # which is cut without being copied
+        self._unpacked = memoryview(b"")  # cut without being copied
         self._has_frame = False
 
     def read1(self, size: int) -> bytes | memoryview:

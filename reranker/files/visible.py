@@ -1,12 +1,12 @@
-"""Text as it may be shown on a terminal, whatever a file, its name or its words hold."""
+"""Text that is safe to show on a terminal, whatever a file, its name or its words hold."""
 
 from __future__ import annotations
 
 import re
 
-# C0 but tabs and line breaks, DEL and C1: with them text moves the cursor, renames the window, asks
-# the terminal to type. Marks that turn the direction of what follows: it would read as something
-# else. Bytes that are not UTF-8, read as surrogates: some terminals take them for C1.
+# C0 except tabs and line breaks, DEL and C1: with these, text moves the cursor, renames the window,
+# asks the terminal to type. Marks that turn the direction of the following text, which would read
+# as something else. Bytes that are not UTF-8, read as surrogates: some terminals take them for C1.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _NEW_LINE = re.compile("\n(?!  )")
@@ -23,8 +23,9 @@ def visible(text: str) -> str:
 
 
 def visible_message(text: str) -> str:
-    """Return the visible text of one message. Its further lines are indented by two spaces: a line
-    break without them, which only a name can hold, does not begin what looks like a message."""
+    """Return the visible text of one message. Its further lines are indented by two spaces: an
+    unindented line break, which only a name can hold, is escaped, so that it cannot fake a
+    message."""
     return _NEW_LINE.sub(r"\\n", visible(text))
 
 

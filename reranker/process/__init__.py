@@ -1,1 +1,1 @@
-"""What a process computes with: its cores and memory, forks of it, and how a caller stops it."""
+"""The resources of a process: cores, memory, forks, and cancellation by its caller."""

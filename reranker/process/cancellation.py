@@ -1,4 +1,4 @@
-"""How a caller stops or pauses computations in other threads."""
+"""Cancelling and pausing of computations in other threads."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# How often what is paused looks whether it may go on.
-_LOOKING_SECONDS = 0.01
+# The seconds between two polls of a paused computation.
+_POLL_SECONDS = 0.01
 
 
 class Stopped(Exception):
-    """The caller cancelled."""
+    """A cancellation by the caller."""
 
 
 class Cancellation:
-    """Shared by a caller, who may cancel, and the computation, which checks now and then."""
+    """A flag shared by a caller, who may cancel, and the computation, which polls it."""
 
     def __init__(self, outer: Cancellation | None = None) -> None:
-        """With ``outer``, this belongs to something that can be cancelled as a whole."""
+        """Create a flag that is also set whenever ``outer`` is."""
         self._cancelled, self._paused = threading.Event(), threading.Event()
         self._outer = outer
 
@@ -44,11 +44,11 @@ class Cancellation:
         return self._cancelled.is_set() or (self._outer is not None and self._outer.is_cancelled)
 
     def checked(self, items: Iterable[T]) -> Iterator[T]:
-        """The items; raises Stopped at the first one after the caller cancelled. Yields nothing
-        while paused."""
+        """Yield the items; raise Stopped at the first item after the caller cancelled. Yield
+        nothing while paused."""
         for item in items:
             while self.is_paused and not self.is_cancelled:
-                time.sleep(_LOOKING_SECONDS)
+                time.sleep(_POLL_SECONDS)
             if self.is_cancelled:
                 raise Stopped
             yield item

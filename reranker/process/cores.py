@@ -6,7 +6,7 @@ import os
 
 
 def available_cores() -> int:
-    """The number of cores this process may use."""
+    """Return the number of cores this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux

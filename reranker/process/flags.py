@@ -8,14 +8,14 @@ from collections.abc import Callable
 
 
 def script_parser(program: str, description: str | None) -> argparse.ArgumentParser:
-    """The parser of a script whose ``description`` is printed with its line breaks."""
+    """Return the parser of a script whose ``description`` is printed with its line breaks."""
     return argparse.ArgumentParser(
         prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
 
 
 def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
-    """The type of a flag that takes an integer, ``least`` and ``most`` included."""
+    """Return the type of a flag that takes an integer, ``least`` and ``most`` included."""
     limits = f"of at least {least}" if most is None else f"from {least} to {most:,}"
 
     def convert(text: str) -> int:
@@ -32,7 +32,7 @@ positive = whole_number(1)
 
 
 def number_from(least: float, most: float = math.inf) -> Callable[[str], float]:
-    """The type of a flag that takes a finite number, ``least`` and ``most`` included."""
+    """Return the type of a flag that takes a finite number, ``least`` and ``most`` included."""
     limits = f"of at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
 
     def convert(text: str) -> float:

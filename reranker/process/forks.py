@@ -1,5 +1,5 @@
-"""Forks: a child has none of its parent's threads, locks they held are held for ever, and the
-parent's child programs remain the parent's."""
+"""Forks: a child has none of its parent's threads, locks held by those threads are held for ever,
+and the parent's child programs remain the parent's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class _Forks:
-    """State that forked children of this process need to know about jobs in threads."""
+    """The state that forked children of this process need about jobs in threads."""
 
     def __init__(self) -> None:
         self.is_among_work = False
@@ -31,7 +31,7 @@ class _Forks:
 
     def _before(self) -> None:
         self.submitting.acquire()
-        # Not asked in the child, where a job's own lock may be held for ever.
+        # Not in the child, where a job's own lock may be held for ever.
         self._works = any(not job.done() for job in self.jobs)
 
     def _in_child(self) -> None:
@@ -52,8 +52,8 @@ def begin_again_after_fork(owner: T, begin: Callable[[T], None]) -> None:
 
 
 class Once:
-    """Values by key, each created once, by whichever thread asks first. A forked child has them,
-    too, with a new lock, since a thread of its parent may have held the old one."""
+    """Values by key, each created once, by the first thread that asks. A forked child has the
+    values, too, with a new lock, since a thread of its parent may have held the old one."""
 
     def __init__(self) -> None:
         self._values: dict[object, Any] = {}
@@ -61,7 +61,7 @@ class Once:
         begin_again_after_fork(self, Once._renew)
 
     def get(self, key: object, make: Callable[[], T]) -> T:
-        """The value for the key, created by ``make`` the first time it is requested."""
+        """Return the value for the key, created by ``make`` on the first request."""
         with self._lock:
             if key not in self._values:
                 self._values[key] = make()
@@ -73,7 +73,7 @@ class Once:
 
 
 def submitted(threads: ThreadPoolExecutor, job: Callable[[], T]) -> Future[T]:
-    """``threads.submit(job)``, recorded for children forked before it is done."""
+    """Submit ``job`` to ``threads``, and record it for children forked before it is done."""
     with _forks.submitting:
         future = threads.submit(job)
         _forks.jobs.add(future)
@@ -81,8 +81,8 @@ def submitted(threads: ThreadPoolExecutor, job: Callable[[], T]) -> Future[T]:
 
 
 def check_fork() -> None:
-    """Raises RerankError in a child that was forked while ``submitted`` jobs ran: it would wait for
-    ever for the jobs, and for locks their threads held, as in oneDNN."""
+    """Raise RerankError in a child that was forked while ``submitted`` jobs ran: it would wait for
+    ever for the jobs, and for locks that their threads held, as in oneDNN."""
     if _forks.is_among_work:
         raise RerankError(
             "this process was forked while models were scoring in a thread of its parent, and "

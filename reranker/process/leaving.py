@@ -1,5 +1,5 @@
-"""Clears away what must not outlive the process, even where it ends by ``os._exit``, which skips
-Python's exit handlers."""
+"""Cleanup of everything that must not outlive the process, even if the process ends by
+``os._exit``, which skips Python's exit handlers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _handlers: list[Callable[[], None]] = []
 
 
 def at_exit(handler: Callable[[], None]) -> Callable[[], None]:
-    """Register a function to be called when the process ends; returns the function."""
+    """Register a function to be called when the process ends; return the function."""
     _handlers.append(handler)
     return atexit.register(handler)
 

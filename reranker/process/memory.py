@@ -1,4 +1,4 @@
-"""What happens to the memory that tensors and request bodies free: settings of glibc."""
+"""The fate of memory that tensors and request bodies free: settings of glibc."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 RETURNING_SECONDS = 10.0
-"""How often long-lived processes return freed memory."""
+"""The seconds after which long-lived processes return freed memory again."""
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # of glibc's mallopt
 
@@ -42,7 +42,7 @@ def return_freed_memory() -> None:
 
 
 def now_and_then() -> Callable[[], None]:
-    """``return_freed_memory``, unless the last call was less than ``RETURNING_SECONDS`` ago:
+    """Return a function that calls ``return_freed_memory``, at most every ``RETURNING_SECONDS``:
     otherwise fragmented memory grows for hours."""
     due = time.monotonic() + RETURNING_SECONDS
 

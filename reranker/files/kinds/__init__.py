@@ -1,5 +1,5 @@
-"""The kinds of files that are neither text nor trees in brackets: how each is recognised from its
-beginning, and what a user can do with it. Every reader asks ``kind_of``."""
+"""The kinds of files that are neither text nor trees in brackets: their recognition from the
+beginning of a file, and the advice to a user. Every reader calls ``kind_of``."""
 
 from reranker.files.kinds.kind import Kind
 from reranker.files.kinds.start import Start

@@ -1,4 +1,4 @@
-"""A kind of file."""
+"""The kind of a file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ class Kind(NamedTuple):
 
     name: str
     text: str = ""
-    """The advice to a user who wants its text."""
+    """The advice to a user who wants text."""
     trees: str = ""
-    """The advice to a user who wants its trees, if another."""
+    """The advice to a user who wants trees, if it differs."""
 
     def described(self, wanted: str) -> str:
-        """Return its name and the advice to a user who wants ``"text"`` or ``"trees"``."""
+        """Return the kind's name and the advice to a user who wants ``"text"`` or ``"trees"``."""
         advice = (self.trees if wanted == "trees" else "") or self.text
         return f"{self.name}: {advice}" if advice else self.name

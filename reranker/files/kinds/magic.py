@@ -65,7 +65,7 @@ _IN_ZIPS = {
     b".npy": _data("a NumPy archive"),
 }
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-_FEWEST = 32  # control characters: text may have some
+_FEWEST = 32  # control characters: text may have a few
 _LEAST = 100  # bytes that are not UTF-8, so that one name of a short text does not count
 _FIRST = 4096  # bytes
 

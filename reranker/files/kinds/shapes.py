@@ -1,4 +1,4 @@
-"""Recognisers of kinds of files that a few regular expressions do not tell."""
+"""Recognisers of kinds of files that need more than a few regular expressions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def is_markup(start: Start) -> bool:
     return bool(closed) and 12 * len(tags) >= len(text.split()) and _has_markup_rows(start)
 
 
-# Comments, which Markdown has, too, and what language models' corpora have around sentences.
+# Comments, which Markdown has, too, and the marks of sentences in language models' corpora.
 _NO_MARKUP = re.compile(r"\A(?:\s*+<!--.*?-->)+|</?s>", re.DOTALL)
 _DECLARED = re.compile(r"<\?xml\b|<!DOCTYPE\b|<html\b", re.IGNORECASE)
 _TAG = re.compile(r"<([A-Za-z][\w:.-]*+)(\s[^<>]*)?>")
@@ -62,7 +62,7 @@ _IN_MARKDOWN = frozenset(
 
 
 def is_table(delimiter: str) -> Recognise:
-    """Return a recogniser of tables with this between their columns."""
+    """Return a recogniser of tables with ``delimiter`` between their columns."""
 
     def recognise(start: Start) -> bool:
         lines = start.unremarked
@@ -83,8 +83,8 @@ _QUOTED = re.compile(r'"[^"]*"')
 
 
 def _is_separated(text: str, delimiter: str) -> bool:
-    """Return whether nearly all rows have as many columns, at least three, or two after a heading
-    without spaces; in prose, a space follows a comma."""
+    """Return whether nearly all rows have the same number of columns: at least three, or two after
+    a heading without spaces. In prose, a space follows a comma."""
     bare = _QUOTED.sub("", text)
     if 4 * len(_LOOSE[delimiter].findall(bare)) > bare.count(delimiter):
         return False

@@ -39,13 +39,13 @@ class Start:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines that are not blank, without surrounding space, cut if they are long."""
+        """Return the lines that are not blank, without surrounding space; long lines are cut."""
         lines = (line[:LONGEST_LINE].strip() for line in self.text.splitlines())
         return [line for line in lines if line]
 
     @cached_property
     def unremarked(self) -> list[str]:
-        """The lines without remarks."""
+        """Return the lines without remarks."""
         return [line for line in self.lines if not _REMARK.match(line)]
 
     @cached_property
@@ -58,9 +58,9 @@ class Start:
         return "(" in self.text and any(map(_are_trees, {self.text, "\n".join(self.lines[half:])}))
 
     def parts(self, share: float) -> Iterator[tuple[Sequence[str], float]]:
-        """Yield all lines and, since a licence or a remark may come first, the last ones; with the
-        share of them that must look like a kind of file if all or so many as ``share`` of the whole
-        do."""
+        """Yield all lines and, since a licence or a remark may come first, the last ones. Each
+        comes with the share of lines that must look like a kind of file if ``share`` of the whole
+        must."""
         yield self.lines, share
         if self.is_first and share <= 0.5 and len(self.lines) > _TAIL:
             yield self.lines[len(self.lines) // 2 :], max(share, 0.8)
@@ -83,13 +83,13 @@ def _without_fenced(text: str) -> str:
 
 
 def begins(pattern: str) -> Recognise:
-    """Return a recogniser of files that begin so, after white space."""
+    """Return a recogniser of files that begin with the pattern, after white space."""
     compiled = re.compile(pattern)
     return lambda start: start.is_first and bool(compiled.match(start.text.lstrip()[:LONGEST_LINE]))
 
 
 def rows(row: str, *, mark: str = "", share: float = 0.5) -> Recognise:
-    """Return a recogniser of files of which this share of lines match ``row``, if a line somewhere
+    """Return a recogniser of files in which this share of lines match ``row``, if a line somewhere
     matches ``mark``."""
     compiled, marking = re.compile(row), re.compile(mark)
 
@@ -105,7 +105,7 @@ def rows(row: str, *, mark: str = "", share: float = 0.5) -> Recognise:
 
 
 def either(*recognisers: Recognise) -> Recognise:
-    """Return a recogniser of what one of these recognises."""
+    """Return a recogniser of files that any of these recognises."""
     return lambda start: any(recognise(start) for recognise in recognisers)
 
 

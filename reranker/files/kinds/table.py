@@ -1,4 +1,4 @@
-"""The table of kinds: each with its name, what a user can do with it, and how it is recognised."""
+"""The table of kinds: each with its name, the advice to a user, and its recogniser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reranker.files.kinds.shapes import (
 from reranker.files.kinds.start import Recognise, Start, begins, either, rows, within
 
 LONGEST_START = 1 << 16
-"""Characters by which a file is judged."""
+"""The characters examined to recognise a file."""
 
 _WORDS = "write its words, one sentence a line with a space between them"
 _TEXTS = f"take its `# text` lines, or {_WORDS}"
@@ -41,7 +41,7 @@ TAGGED = Kind(
 )
 TABS = Kind("a table with tabs (TSV)", f"{_COLUMN}: cut -f2 FILE", _NO_TREES)
 
-# The first that applies counts: those of the field before those that are little more than columns.
+# The first match counts: formats of the field come before those with little more than columns.
 KINDS: tuple[tuple[Kind, Recognise], ...] = (
     # JSON and XML
     (
@@ -203,7 +203,7 @@ _is_fairseq = rows(r"[SHDTP]-[0-9]++\t", mark=r"H-[0-9]++\t")
 
 def kind_of(text: str, is_first: bool = True) -> Kind | None:
     """Return the kind of a file with this beginning, or, unless ``is_first``, with this later part;
-    None if it may be text or trees in brackets. Of a long text, ``LONGEST_START`` characters
+    None if it may be text or trees in brackets. Only the first ``LONGEST_START`` characters
     count."""
     text = text[:LONGEST_START].removeprefix("\ufeff")
     if is_first and (kind := binary_kind(text.encode("utf-8", "surrogateescape"))):
@@ -213,8 +213,7 @@ def kind_of(text: str, is_first: bool = True) -> Kind | None:
 
 
 def refuse_other_than_trees(name: str, text: str) -> None:
-    """Raise KindError if a file that begins like this holds no trees in brackets, one a
-    sentence."""
+    """Raise KindError if a file with this beginning holds no trees in brackets, one a sentence."""
     kind = kind_of(text)
     start = Start(text)
     if _is_fairseq(start) or (kind is None and start.has_trees and _begins_lists(start)):
