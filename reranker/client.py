@@ -1,4 +1,4 @@
-"""Clients for ``rerank serve`` that answer like ``Reranker`` does.
+"""Clients of ``rerank serve``, which answer as ``Reranker`` does.
 
 >>> with Client("http://localhost:8000") as client:  # doctest: +SKIP
 ...     print(client.rerank(["(S (NP (PRP It)) (VP (VBZ runs)))"]).tree)
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     import nltk
 
 _RETRIED = (429, 503)
-_LONGEST_PAUSE = 30.0
+_MAX_PAUSE = 30.0
 _SECONDS = re.compile(r"\d{1,300}(\.\d{1,300})?", re.ASCII)
-# Asking again would end the same, or take as long again.
+# Errors that a retry would repeat, or repeat as slowly.
 _FINAL = (httpx.TimeoutException, httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 
 P = ParamSpec("P")
@@ -56,9 +56,8 @@ Outcome = httpx.Response | httpx.TransportError
 
 
 class ServiceError(RerankError):
-    """The service answered with an error: ``status`` and ``code`` say which; ``request_id``
-    identifies it in the service's log. Without an answer, ``status`` is 0 and ``code`` is
-    ``unreachable``."""
+    """An error answer of the service, with its ``status`` and ``code``; ``request_id`` identifies
+    it in the service's log. Without an answer, ``status`` is 0 and ``code`` is ``unreachable``."""
 
     def __init__(self, status: int, code: str, message: str, request_id: str = "") -> None:
         super().__init__(message)
@@ -67,21 +66,21 @@ class ServiceError(RerankError):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ClientRequest(Generic[T]):
-    """A request, and how its answer is read."""
+    """A request, and the function that reads its answer."""
 
     method: str
     path: str
     read: Callable[[Any], T]
     content: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of httpx: ``json``, ``params``, ``content``, ``headers``."""
+    """The arguments of httpx: ``json``, ``params``, ``content``, ``headers``."""
 
     def __repr__(self) -> str:
         return short_repr(self)
 
 
 class call(Generic[P, T]):
-    """A method that builds a request, and that a client sends when it is called: it returns the
-    answer, an ``AsyncClient``'s an awaitable of it."""
+    """A method that builds a request, which the client sends when the method is called. The method
+    returns the answer, or an awaitable of the answer for an ``AsyncClient``."""
 
     def __init__(self, build: Callable[Concatenate[Any, P], ClientRequest[T]]) -> None:
         self._build = build
@@ -108,7 +107,7 @@ class call(Generic[P, T]):
 
 
 class _Service(ABC):
-    """What can be asked of a service."""
+    """The requests to a service, for both clients."""
 
     def __init__(
         self,
@@ -117,8 +116,8 @@ class _Service(ABC):
         timeout: float = 60.0,
         retries: int = 5,
     ) -> None:
-        """``timeout`` in seconds is for each attempt, and for each pause that the service asks for
-        before the next; the service gets it as the deadline.
+        """Connect to ``url``. ``timeout`` in seconds is for each attempt, and for each pause that
+        the service asks for before the next attempt; the service gets it as the deadline.
 
         Raises InputError for a URL or a key that cannot be sent.
         """
@@ -148,7 +147,7 @@ class _Service(ABC):
         lm_weight: float | None = None,
     ) -> ClientRequest[Ranking]:
         """Rank the candidates of one sentence, as ``Reranker.rerank`` does; ``tokens`` are its
-        words where the candidates hide them. Raises ServiceError."""
+        words if the candidates hide them. Raises ServiceError."""
         trees = [
             {"tree": candidate.text, "score": candidate.parser_score}
             for candidate in _usable(candidates, parser_scores)
@@ -168,8 +167,8 @@ class _Service(ABC):
         weighing: Weighing | None = None,
         token_scores: bool = False,
     ) -> ClientRequest[list[Ranking]]:
-        """A ranking for each sentence: ``{"id", "tokens", "candidates"}`` as docs/service.md has
-        them. Raises ServiceError."""
+        """Return a ranking for each sentence, given as ``{"id", "tokens", "candidates"}``
+        (docs/service.md). Raises ServiceError."""
         body = {
             "sentences": list(sentences),
             "return_token_scores": token_scores,
@@ -184,7 +183,8 @@ class _Service(ABC):
         weighing: Weighing | None = None,
         format: str = "auto",
     ) -> ClientRequest[list[Ranking]]:
-        """A ranking for each sentence of an n-best text in any dialect. Raises ServiceError."""
+        """Return a ranking for each sentence of an n-best text in any dialect. Raises
+        ServiceError."""
         content = {
             "content": _bytes(nbest),
             "params": {"format": format, **_weights(weighing)},
@@ -201,12 +201,13 @@ class _Service(ABC):
         lm_weight: float | None = None,
         top: int | None = None,
     ) -> ClientRequest[Rankings]:
-        """A ranking for each sentence of a text, as ``Reranker.parse`` gives them, by the service's
-        parser: of running text, of a list of sentences, or of a list of lists of words.
+        """Return a ranking for each sentence of a text, as ``Reranker.parse`` does, with the
+        service's parser. The text is running text, a list of sentences, or a list of lists of
+        words.
 
         Offsets in ``origin`` count from the start of the text, of the sentence's own string, or of
-        its words with a space between them. Raises ServiceError; its ``code`` is ``no-parser``
-        where the service has none.
+        its words with a space between them. Raises ServiceError; its ``code`` is ``no-parser`` if
+        the service has no parser.
         """
         body = {**_text(text), **_weights(weighing, lm_weight), "return_brackets": True}
         if top is not None:
@@ -217,8 +218,8 @@ class _Service(ABC):
 
     @call
     def score(self, trees: Iterable[str | Tree | nltk.Tree]) -> ClientRequest[list[float | None]]:
-        """The log-probability of each tree in nats; None for what is not a tree. Raises
-        ServiceError."""
+        """Return the log-probability of each tree in nats; None for an entry that is not a tree.
+        Raises ServiceError."""
         texts = [candidate.text for candidate in _usable(trees)]
         return ClientRequest("POST", "/score", _log_probabilities, {"json": {"trees": texts}})
 
@@ -231,20 +232,20 @@ class _Service(ABC):
         unit: Literal["bits", "nats"] = "bits",
         rows: Literal["word", "token"] = "word",
     ) -> ClientRequest[list[dict[str, Any]]]:
-        """The sentences of a text, given as for ``parse``, each with the ``words`` it has and what
-        these cost a reader: ``rows`` of the columns of ``reranker.surprisal``. Raises ServiceError;
-        its ``code`` is ``no-forward-model`` where the service has no such model."""
+        """Return the sentences of a text, given as for ``parse``, each with its ``words`` and their
+        cost to a reader: ``rows`` of the columns of ``reranker.surprisal``. Raises ServiceError;
+        its ``code`` is ``no-forward-model`` if the service has no such model."""
         body = {**_text(text), "beam": beam, "unit": unit, "rows": rows}
         return ClientRequest("POST", "/surprisal", _sentences, {"json": body})
 
     @call
     def info(self) -> ClientRequest[dict[str, Any]]:
-        """Version, models and limits of the service. Raises ServiceError."""
+        """Return version, models and limits of the service. Raises ServiceError."""
         return ClientRequest("GET", "/info", dict)
 
     def _attempts(self, request: ClientRequest[T]) -> Generator[float, Outcome, T]:
-        """Yields the seconds to wait before each attempt, is sent its outcome, and returns the
-        answer as ``request.read`` converts it. Raises ServiceError."""
+        """Yield the seconds to wait before each attempt, receive its outcome, and return the answer
+        as ``request.read`` converts it. Raises ServiceError."""
         pause = 0.0
         for attempt in range(self._retries + 1):
             is_last = attempt == self._retries
@@ -273,14 +274,15 @@ class _Service(ABC):
 
 
 class Client(_Service):
-    """Keeps connections to a service; use it in a ``with`` statement, from one thread or several.
+    """A client that keeps connections to a service; use it in a ``with`` statement, from one thread
+    or several.
 
-    A ``weighing`` sends its ``lm_weight`` and criterion; without one, the service uses those that
-    its ensemble was tuned for. Member weights and token bonus are always the service's.
+    A ``weighing`` sends its ``lm_weight`` and criterion; without one, the service uses the values
+    that its ensemble was tuned for. Member weights and token bonus are always the service's.
 
     A request is repeated up to ``retries`` times after 429, 503 and a broken connection, after the
-    pauses the service asks for, else after growing ones; if it asks for a longer one than
-    ``timeout``, that is a ServiceError at once. Unknown keys in an answer are ignored.
+    pauses that the service asks for, else after growing ones. A requested pause longer than
+    ``timeout`` is a ServiceError at once. Unknown keys in an answer are ignored.
     """
 
     _http: httpx.Client
@@ -317,7 +319,7 @@ class Client(_Service):
 
 
 class AsyncClient(_Service):
-    """``Client`` for ``async with`` and ``await``: requests that are under way do not wait for each
+    """A ``Client`` for ``async with`` and ``await``: concurrent requests do not wait for each
     other.
 
     >>> async def texts(*given: str) -> list[Rankings]:
@@ -371,7 +373,7 @@ def _bytes(text: str | bytes) -> bytes:
 
 
 def _text(text: GivenText) -> dict[str, Any]:
-    """The body's field for a text. Raises InputError for an invalid one."""
+    """Return the body's field for a text. Raises InputError for an invalid text."""
     given = told_apart(text)
     warn_of_words(given)
     if isinstance(given, str):
@@ -381,15 +383,15 @@ def _text(text: GivenText) -> dict[str, Any]:
 
 
 def _pause(attempt: int, asked: float, longest: float) -> float:
-    """Return the pause in seconds: never less than asked for, and randomised, so that clients do
-    not all come back at once. ``asked`` is at most ``longest``."""
-    least = max(asked, min(_LONGEST_PAUSE, 0.1 * 2.0 ** min(attempt, 10)))
+    """Return the pause in seconds: never less than ``asked``, and randomised, so that clients do
+    not all retry at once. ``asked`` is at most ``longest``."""
+    least = max(asked, min(_MAX_PAUSE, 0.1 * 2.0 ** min(attempt, 10)))
     return max(asked, min(longest, least * random.uniform(1, 1.25)))
 
 
 def _asked_pause(answer: httpx.Response) -> float:
-    """Return the seconds that ``Retry-After`` asks for, 0 if it is not there or cannot be read. A
-    date counts from the service's own, since clocks differ."""
+    """Return the seconds in ``Retry-After``, 0 if it is missing or unreadable. A date counts from
+    the service's own date, since clocks differ."""
     asked = answer.headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(asked):
         return float(asked)
@@ -446,7 +448,7 @@ def _ranking(sentence: dict[str, Any]) -> Ranking:
 
 
 def _certainty(sentence: dict[str, Any]) -> Certainty | None:
-    """Of an answer of /parse; probabilities have four decimals there."""
+    """Return the certainty in an answer of /parse, whose probabilities have four decimals."""
     if sentence.get("brackets") is None:
         return None
     rows = sentence["brackets"]
@@ -477,8 +479,8 @@ def _ranked(entry: dict[str, Any], origin: Origin | None, certainty: Certainty |
 def _usable(
     candidates: Iterable[str | Tree | nltk.Tree], parser_scores: Sequence[float] | None = None
 ) -> list[RawCandidate]:
-    """The candidates as text. Raises InputError for one that is neither text nor a tree, or that
-    cannot be sent."""
+    """Return the candidates as text. Raises InputError for a candidate that is neither text nor a
+    tree, or that cannot be sent."""
     if parser_scores is not None:
         parser_scores = log_probabilities(parser_scores)
     raw = raw_list(candidates, parser_scores).candidates

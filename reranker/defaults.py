@@ -32,24 +32,25 @@ def parse(
     jobs: int | None = None,
     **options: Any,
 ) -> Rankings:
-    """A ranking for each sentence of a text: ``.tree`` is the best tree, ``.origin`` says where the
-    sentence and its words are. Models and parsers are loaded once and kept for the next call, which
-    may come from another thread.
+    """Return a ranking for each sentence of a text: ``.tree`` is the best tree, ``.origin`` the
+    place of the sentence and its words. Models and parsers are loaded once and kept for the next
+    call, which may come from another thread.
 
-    ``text`` is running text, or a list of sentences, each a string or a list of words. Of a string,
-    ``form`` is ``text``, ``sentences`` (one a line) or ``tokens`` (the same, with a space between
-    words). ``words`` is how words are split, as is usual in the language unless given; ``models``
-    are those of ``Reranker.load``; ``parser`` is a parser or its name, and ``options`` are the
-    flags of `rerank parse` for it: ``candidates``, ``language``, ``parser_command``,
-    ``parser_model``, ``overparsing`` and ``parser_seconds``. With a ``language``, such as ``"id"``,
-    its models are the default. ``jobs`` sentences are parsed at once, by default one for each core.
-    For a text too long for a list of rankings, use ``Reranker.stream``.
+    ``text`` is running text, or a list of sentences, each a string or a list of words. The ``form``
+    of a string is ``text``, ``sentences`` (one a line) or ``tokens`` (the same, with a space
+    between words). ``words`` is the convention for splitting words, by default the language's usual
+    one; ``models`` are those of ``Reranker.load``; ``parser`` is a parser or its name, and
+    ``options`` are the flags of `rerank parse` for it: ``candidates``, ``language``,
+    ``parser_command``, ``parser_model``, ``overparsing`` and ``parser_seconds``. With a
+    ``language``, such as ``"id"``, its models are the default. ``jobs`` sentences are parsed at
+    once, by default one for each core. For a text too long for a list of rankings, use
+    ``Reranker.stream``.
 
     >>> reranker.parse("She met the man.")[0].tree  # doctest: +SKIP
     '(TOP (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man))) (. .)))'
 
-    Raises InputError, which says what to install, without language models, or if the parser or its
-    model is missing.
+    Raises InputError, with the advice on installing them, without language models, or if the parser
+    or its model is missing.
     """
     if not isinstance(models, str | os.PathLike | None):
         models = tuple(models)

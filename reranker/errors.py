@@ -1,4 +1,4 @@
-"""The errors a user can cause. The command line prints them; the service maps them to a status."""
+"""Errors that a user can cause. The command line prints them; the service maps them to a status."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 
 class RerankError(Exception):
-    """Base of every error that means "the input is wrong", never "the program is wrong"."""
+    """The base of every error that means "the input is wrong", never "the program is wrong"."""
 
 
 class TreeError(RerankError):
-    """A text is not a usable constituency tree.
+    """A text that is not a usable constituency tree.
 
-    ``code`` is what rejected candidates carry in every report: ``empty``, ``unbalanced``,
-    ``not-a-tree``, ``too-deep`` or ``too-long`` for a text alone, ``wrong-length`` or
-    ``wrong-words`` for a tree that is not one of its sentence.
+    ``code`` identifies the fault in every report: ``empty``, ``unbalanced``, ``not-a-tree``,
+    ``too-deep`` or ``too-long`` for a text alone, ``wrong-length`` or ``wrong-words`` for a tree
+    that is not one of its sentence.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -24,33 +24,33 @@ class TreeError(RerankError):
 
 
 class InputError(RerankError):
-    """A file cannot be read or has the wrong content; the message names file and line."""
+    """A file that cannot be read or has the wrong content; the message names file and line."""
 
 
 class KindError(InputError):
-    """A file is of another kind than the one that is read; the message names both."""
+    """A file of another kind than expected; the message names both."""
 
 
 class CheckpointError(RerankError):
-    """A file is not a checkpoint of ours, or belongs to another version or architecture."""
+    """A file that is not a checkpoint of ours, or belongs to another version or architecture."""
 
 
 class ConfigError(RerankError):
-    """A configuration has an unknown setting or an invalid value."""
+    """A configuration with an unknown setting or an invalid value."""
 
 
 @contextlib.contextmanager
 def needing(message: str) -> Iterator[None]:
-    """Around the import of a library that an extra installs: without it InputError, which says
-    what to install."""
+    """Wrap the import of an optional library; without it, raise InputError with ``message``, the
+    advice on installing it."""
     try:
         yield
     except ImportError as error:
         raise InputError(message) from error
 
 
-# What torch says in a RuntimeError, for a GPU and for a CPU, and oneDNN; Python of threads, and of
-# C code that was not prepared for it; the system, and its loader of libraries.
+# The messages of torch's RuntimeErrors, for a GPU and for a CPU, and of oneDNN; of Python about
+# threads, and about unprepared C code; of the system, and of its loader of libraries.
 _NO_MEMORY = (
     *("out of memory", "can't allocate memory", "could not create a primitive", "bad_alloc"),
     *("can't start new thread", "without exception set", "without setting an exception"),
@@ -59,7 +59,7 @@ _NO_MEMORY = (
 
 
 def lacks_memory(error: BaseException | None) -> bool:
-    """Whether an error, or its cause, means that memory ran out."""
+    """Return whether an error, or its cause, means that memory ran out."""
     if isinstance(error, RuntimeError | SystemError | OSError | ImportError):
         says_so = any(words in str(error) for words in _NO_MEMORY)
     else:

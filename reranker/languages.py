@@ -1,4 +1,4 @@
-"""Languages by their codes of ISO 639: what a checkpoint is of, and what a user asks for."""
+"""Languages of checkpoints and users' texts, by their codes of ISO 639."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal
 from reranker.errors import InputError
 
 ENGLISH = "en"
-"""The language of checkpoints that do not say one."""
+"""The language of checkpoints that name none."""
 _NAMES = {
     "ar": "Arabic", "de": "German", "en": "English", "es": "Spanish", "fo": "Faroese",
     "fr": "French", "he": "Hebrew", "id": "Indonesian", "is": "Icelandic", "it": "Italian",
@@ -24,15 +24,15 @@ UNSPACED = re.compile(
 )
 """A character of Chinese, Japanese, Thai, Lao, Burmese or Khmer: no spaces between words."""
 JOINERS = "\u200c\u200d"
-"""Persian and Indian scripts spell with them, invisible though they are."""
-# Zero-width spaces, soft hyphens, and marks of direction, which say how text is shown.
+"""Invisible characters that are part of the spelling in Persian and Indian scripts."""
+# Zero-width spaces, soft hyphens, and marks of direction, which control the display.
 _INVISIBLE = re.compile("[\u200b\u2060\ufeff\u00ad\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _BRACKET = re.compile("-[LR][RSC]B-")
 _LONGEST_NORMALISED = 200  # characters: more than any word has
 
 
 def checked_language(code: str) -> str:
-    """The code itself. Raises InputError for what is none.
+    """Return the code itself. Raises InputError for anything but a code.
 
     >>> checked_language("id")
     'id'
@@ -46,7 +46,7 @@ def checked_language(code: str) -> str:
 
 
 def language_name(code: str) -> str:
-    """The language's name in English, or its code.
+    """Return the language's name in English, or its code.
 
     >>> language_name("id"), language_name("yo")
     ('Indonesian', 'yo')
@@ -55,8 +55,8 @@ def language_name(code: str) -> str:
 
 
 def composed(word: str) -> str:
-    """The word in Unicode's composed form (NFC), without zero-width spaces, soft hyphens and marks
-    of direction.
+    """Return the word in Unicode's composed form (NFC), without zero-width spaces, soft hyphens and
+    marks of direction.
 
     >>> composed("cafe\\u0301\\u200b")
     'café'
@@ -67,9 +67,9 @@ def composed(word: str) -> str:
 
 
 def normalised(form: Literal["NFC", "NFKC"], word: str) -> str:
-    """The word in a normal form of Unicode. What is too long for a word stays as it is, since
-    normalising sorts the marks of a letter, of which a stranger can send any number, in quadratic
-    time.
+    """Return the word in a normal form of Unicode; a text too long for a word stays unchanged.
+    Normalising sorts the marks of a letter in quadratic time, and a stranger can send any number of
+    marks.
 
     >>> normalised("NFKC", "\u2075e\u0301")
     '5é'
@@ -78,12 +78,12 @@ def normalised(form: Literal["NFC", "NFKC"], word: str) -> str:
 
 
 def is_invisible(word: str) -> bool:
-    """Whether there is nothing to see in a word: zero-width spaces, for instance."""
+    """Return whether a word has no visible character: only zero-width spaces, for instance."""
     return not _INVISIBLE.sub("", word)
 
 
 def is_right_to_left(words: Iterable[str]) -> bool:
-    """Whether a sentence is written from right to left: more of its letters are, by their
+    """Return whether a sentence is written from right to left, as most of its letters are, by their
     bidirectional classes in Unicode. Brackets (``-LRB-``) do not count.
 
     >>> is_right_to_left(["קראתי", "-LRB-", "פעמיים", "-RRB-", "על", "NLP", "."])
