@@ -38,8 +38,8 @@ class SpanVocabulary:
         pieces: AnyPieces | None = None,
         tags: Sequence[str] = (),
     ) -> None:
-        """Number the entries; ``pieces`` are the encoder's, if there is one. Raises ValueError for
-        a word, label or tag that occurs twice."""
+        """Assign rows to the entries; ``pieces`` are the encoder's, if there is one. Raises
+        ValueError for a word, label or tag that occurs twice."""
         self.words, self.vector_words = tuple(words), tuple(vector_words)
         self.labels, self.tags = tuple(labels), tuple(tags)
         self.spelling_rows, self.pieces = spelling_rows, pieces

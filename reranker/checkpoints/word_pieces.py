@@ -22,9 +22,9 @@ class Pieces(ABC):
     unknown: str
 
     def __init__(self, pieces: Sequence[str], per_word: int) -> None:
-        """Number the pieces. A word has at most ``per_word`` pieces; the rest of a longer word is
-        not read. Raises ValueError for a piece that occurs twice, or if the special pieces are
-        missing."""
+        """Assign rows to the pieces. A word has at most ``per_word`` pieces; the rest of a longer
+        word is not read. Raises ValueError for a piece that occurs twice, or if the special pieces
+        are missing."""
         self.pieces, self.per_word = tuple(pieces), per_word
         self._rows = {piece: row for row, piece in enumerate(self.pieces)}
         if len(self._rows) != len(self.pieces):
