@@ -64,8 +64,8 @@ class Input(NamedTuple):
 
 
 def of_size(lists: Sequence[NBest], candidates: int, words: int, wanted: int) -> list[NBest]:
-    """At most ``wanted`` lists, the nearest in length first; if none has so many candidates, the
-    longest lists, made longer by ``stretched``, as trees that can be read again."""
+    """Return at most ``wanted`` lists, the nearest in length first; if none has so many candidates,
+    the longest lists, made longer by ``stretched``, as trees that can be read again."""
     enough = min(candidates, max(len(nbest.candidates) for nbest in lists))
     long_enough = [nbest for nbest in lists if len(nbest.candidates) >= enough]
     long_enough.sort(key=lambda nbest: abs(len(nbest.words) - words))
@@ -80,9 +80,9 @@ def _resized(nbest: NBest, candidates: int) -> NBest:
 
 
 def stretched(nbest: NBest, length: int, seed: int = 0) -> NBest:
-    """A list of ``length`` candidates, longer than a parser has printed: the given ones first, then
-    earlier ones again, most of them with the label of one opening bracket exchanged for another of
-    the list's.
+    """Return a list of ``length`` candidates, longer than a parser has printed: the given ones
+    first, then earlier ones again, most of them with the label of one opening bracket exchanged for
+    another of the list's.
 
     Words and lengths stay, brackets need not match, and only ``tokens`` change. On real lists of 50
     this leaves about as many trie nodes as real lists of 500 have.
@@ -101,7 +101,8 @@ def stretched(nbest: NBest, length: int, seed: int = 0) -> NBest:
 
 
 def _with_text(candidate: Candidate, tags: Sequence[str]) -> Candidate:
-    """With the text of its tokens, every bracket closed by the label that opened it."""
+    """Return the candidate with the text of its tokens, every bracket closed by the label that
+    opened it."""
     opened: list[str] = []
     tokens = []
     for token in candidate.tokens:
@@ -120,7 +121,7 @@ class Spent(NamedTuple):
 
 
 def usage(command: Sequence[str]) -> Spent:
-    """Runs it to its end; raises RerankError if it fails."""
+    """Run a command to its end; return its time. Raises RerankError if the command fails."""
     before = os.times()
     _run(command)
     after = os.times()
@@ -130,7 +131,7 @@ def usage(command: Sequence[str]) -> Spent:
 
 
 def _run(command: Sequence[str], **environment: str) -> str:
-    """What it prints to standard error; raises RerankError if it fails."""
+    """Run a command; return its standard error. Raises RerankError if the command fails."""
     done = subprocess.run(
         command,
         env={**os.environ, **environment},
@@ -144,19 +145,20 @@ def _run(command: Sequence[str], **environment: str) -> str:
 
 
 def imported(command: Sequence[str]) -> set[str]:
-    """The modules that import statements import, in all its processes."""
+    """Return the modules that import statements import, in all processes of a command."""
     return imports(_run(command, **SAY_IMPORTS).splitlines())
 
 
 def imports(messages: Iterable[str]) -> set[str]:
-    """The modules that processes say they import, where ``SAY_IMPORTS`` is in their environment."""
+    """Return the modules that processes say they import, where ``SAY_IMPORTS`` is in their
+    environment."""
     lines = (line for line in messages if line.startswith("import time:"))
     return {line.rpartition("|")[2].strip() for line in lines}
 
 
 def peak_megabytes(command: Sequence[str]) -> float:
-    """The most memory that the process held, asked every 10 ms: its ``ru_maxrss`` would be at
-    least ours."""
+    """Return the most memory that the process held, asked every 10 ms: the ``ru_maxrss`` of a child
+    is at least ours."""
     kilobytes = 0
     null = subprocess.DEVNULL
     with subprocess.Popen(command, stdout=null, stderr=null) as process:
@@ -169,7 +171,7 @@ def peak_megabytes(command: Sequence[str]) -> float:
 
 
 def start_up(given: Input, opened: ExitStack) -> Callable[[], Figures]:
-    """Two sentences x three candidates."""
+    """Measure two sentences x three candidates."""
     command = given.rerank(given.file("two", of_size(given.lists, 3, 10, 2)))
     torch = [sys.executable, "-c", "import torch"]
     more_modules = len(imported(command) - imported(torch))
@@ -187,7 +189,8 @@ def start_up(given: Input, opened: ExitStack) -> Callable[[], Figures]:
 
 
 def one_list(candidates: int, words: int, given: Input, opened: ExitStack) -> Callable[[], Figures]:
-    """From Python and over HTTP, each list by itself, and the processor's time for many at once."""
+    """Measure each list by itself, from Python and over HTTP, and the processor's time for many at
+    once."""
     wanted = min(200, max(8, (1_000 if given.quick else 2_000) // candidates))
     lists = of_size(given.lists, candidates, words, wanted)
     few = lists[: 3 if given.quick else 5]
@@ -218,7 +221,7 @@ def one_list(candidates: int, words: int, given: Input, opened: ExitStack) -> Ca
 
 
 def bulk(given: Input, opened: ExitStack) -> Callable[[], Figures]:
-    """The first lists of the file, start included."""
+    """Measure the first lists of the file, start included."""
     path = given.file("bulk", given.lists[: 30 if given.quick else 100])
 
     def measure() -> Iterator[tuple[str, float]]:
@@ -230,14 +233,14 @@ def bulk(given: Input, opened: ExitStack) -> Callable[[], Figures]:
 
 
 def memory(given: Input, opened: ExitStack) -> Callable[[], Figures]:
-    """Lists of 500 candidates x 40 words."""
+    """Measure lists of 500 candidates x 40 words."""
     lists = [_resized(nbest, 500) for nbest in of_size(given.lists, 50, 40, 4)]
     command = given.rerank(given.file("large", lists), "--output", "ranked")
     return lambda: {"peak, MB": peak_megabytes(command)}
 
 
 def _client(given: Input, opened: ExitStack) -> httpx.Client:
-    """One connection to a service of its own, ready."""
+    """Open one connection to a service of its own, ready."""
     server = opened.enter_context(serving(given.models, OMP_NUM_THREADS=str(available_cores())))
     client = opened.enter_context(server.client())
     client.timeout = httpx.Timeout(None)

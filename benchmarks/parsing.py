@@ -48,7 +48,7 @@ _JOINS_LAST = re.compile(
 
 
 class Cost(NamedTuple):
-    """What a stage took for so many sentences."""
+    """The cost of a stage for so many sentences."""
 
     stage: str
     sentences: int
@@ -62,8 +62,8 @@ class Cost(NamedTuple):
 
 
 def joined(words: Sequence[str]) -> str:
-    """The words as text: no white space before closing and behind opening punctuation, nor around
-    hyphens and slashes; straight quotes open and close in turn.
+    """Join the words to text: no white space before closing and behind opening punctuation, nor
+    around hyphens and slashes; straight quotes open and close in turn.
 
     >>> joined(["He", "did", "n't", "say", '"', "a", "well", "-", "known", "man", '"', "."])
     'He didn\\'t say "a well-known man".'
@@ -80,7 +80,8 @@ def joined(words: Sequence[str]) -> str:
 
 
 def timed(stage: str, sentences: int, work: Callable[[], T]) -> tuple[T, Cost]:
-    """What the work returns and what it cost; processes that it starts have to end in it."""
+    """Return the result of the work and its cost; processes that the work starts have to end in
+    it."""
     processor, wall = _processor(), time.perf_counter()
     result = work()
     return result, Cost(stage, sentences, _processor() - processor, time.perf_counter() - wall)
@@ -92,13 +93,13 @@ def _processor() -> float:
 
 
 def split(sentences: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """The words of the sentences as `rerank parse` splits them."""
+    """Return the words of the sentences as `rerank parse` splits them."""
     text = "\n".join(map(joined, sentences)).encode()
     return [each.sentence.words for each in Text([TextInMemory(text, "text")], "sentences")]
 
 
 def same_words(sentences: Sequence[Sequence[str]], again: Sequence[Sequence[str]]) -> int:
-    """How many sentences are split as in the treebank."""
+    """Return the number of sentences that are split as in the treebank."""
     return sum(tuple(words) == tuple(new) for words, new in zip(sentences, again, strict=True))
 
 
@@ -107,7 +108,7 @@ def agreement(same: int, count: int) -> str:
 
 
 def measure(trees: Sequence[str], choice: ParserChoice, jobs: int, reranker: Reranker) -> str:
-    """The report for one treebank's sentences."""
+    """Report on one treebank's sentences."""
     sentences = words_of(trees)
     count = len(trees)
     split(sentences[:1])  # loads the tokeniser
@@ -139,7 +140,7 @@ def measure(trees: Sequence[str], choice: ParserChoice, jobs: int, reranker: Rer
 
 
 def parsed(sentences: Sequence[Sequence[str]], choice: ParserChoice, jobs: int) -> list[NBest]:
-    """The parser's lists."""
+    """Return the parser's lists."""
     tokens = "".join(" ".join(words) + "\n" for words in sentences).encode()
     text = Text([TextInMemory(tokens, "tokens")], "tokens")
     parsing = ParsedLists(choice.create(), text, jobs)

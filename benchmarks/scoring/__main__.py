@@ -107,7 +107,7 @@ def run(
 
 
 def memory_of(contestant: Contestant, setting: Setting, threads: int) -> tuple[float, float]:
-    """Megabytes of this process with everything loaded, and at most while scoring."""
+    """Return the megabytes of this process with everything loaded, and at most while scoring."""
     score = contestant.prepare(setting.checkpoints, threads)
     loaded = memory("VmRSS")
     score(setting.sentences)
@@ -115,10 +115,11 @@ def memory_of(contestant: Contestant, setting: Setting, threads: int) -> tuple[f
 
 
 def check_authors(arguments: argparse.Namespace, setting: Setting) -> str:
-    """Their model with our weights against ours, both as log(P + 1e-8), token by token, on the
+    """Compare their model with our weights and ours, both as log(P + 1e-8), token by token, on the
     shortest list.
 
-    Raises RerankError if they do not compute the same."""
+    Raises RerankError if they do not compute the same.
+    """
     shortest = min(setting.sentences, key=lambda each: sum(map(len, each.ids))).ids[:3]
     largest, in_halves = 0.0, 0
     for checkpoint in setting.checkpoints:
@@ -142,9 +143,9 @@ def check_authors(arguments: argparse.Namespace, setting: Setting) -> str:
 def compare(
     everybody: Sequence[Contestant], setting: Setting, rounds: int, threads: int
 ) -> tuple[list[ContestantResult], float]:
-    """What every contestant did, ``REFERENCE`` among them, each taking its turn in every round and
-    in one before them that warms up; and the operations per second of a matrix product
-    meanwhile."""
+    """Return the result of every contestant, ``REFERENCE`` among them, each taking its turn in
+    every round and in one before them that warms up; and the operations per second of a matrix
+    product meanwhile."""
     scores: dict[str, Scores] = {}
     seconds: dict[str, list[float]] = {each.name: [] for each in everybody}
     scorers = {each.name: each.prepare(setting.checkpoints, threads) for each in everybody}
@@ -167,8 +168,8 @@ def compare(
 
 
 def agreement(setting: Setting, reference: Scores, scores: Scores) -> tuple[float | None, int]:
-    """The largest difference of a candidate's score, in nats, and the number of sentences with the
-    same best tree; no difference for a contestant that leaves losers at minus infinity."""
+    """Return the largest difference of a candidate's score, in nats, and the number of sentences
+    with the same best tree; no difference for a contestant that leaves losers at minus infinity."""
     largest, alike = 0.0, 0
     for sentence, expected, actual in zip(setting.sentences, reference, scores, strict=True):
         largest = max(largest, float(np.abs(expected - actual).max()))
@@ -183,8 +184,8 @@ def comparison(
     peak: float,
     memory: Mapping[str, tuple[float, float]],
 ) -> tuple[list[list[str]], list[str]]:
-    """A table, heads first, and notes; times are compared with the first contestant's. ``memory``
-    has loaded and peak megabytes by name, measured elsewhere."""
+    """Return a table, heads first, and notes; times are compared with the first contestant's.
+    ``memory`` has loaded and peak megabytes by name, measured elsewhere."""
     raw, left, count = setting.raw_tokens, setting.nodes, len(setting.sentences)
     flop = sum(sum(work_per_token(each.model.config)) for each in setting.checkpoints)
     first = results[0]

@@ -45,7 +45,7 @@ class AuthorsScorer:
     """One model of ours as an ``RNNModel`` of theirs, in evaluation mode."""
 
     def __init__(self, checkout: Path, checkpoint: Checkpoint, memory_limit: float = 8.0) -> None:
-        """``memory_limit`` in gigabytes: a batch that would need more is scored in halves."""
+        """Take ``memory_limit`` in gigabytes: a batch that would need more is scored in halves."""
         model = checkpoint.model
         logits = sum(model.config.components) * model.config.vocabulary_size
         self.most_positions = int(memory_limit * GIGABYTE / (logits * BYTES_OF_A_LOGIT))
@@ -53,11 +53,11 @@ class AuthorsScorer:
         self.model = _build(_their_class(checkout), model)
 
     def scores(self, ids: Ids) -> NDArray[np.float64]:
-        """Each candidate's log-probability, in nats: all of them one padded batch."""
+        """Return each candidate's log-probability, in nats: all of them one padded batch."""
         return np.array([values.sum() for values in self.token_scores(ids)])
 
     def token_scores(self, ids: Ids) -> list[NDArray[np.float64]]:
-        """log(P + 1e-8) of each token of each candidate."""
+        """Return log(P + 1e-8) of each token of each candidate."""
         parts = halved(ids, self.most_positions)
         return [values for part in parts for values in self._forward(part)]
 
@@ -73,8 +73,8 @@ class AuthorsScorer:
 
 
 def halved(ids: Ids, most_positions: int) -> list[Ids]:
-    """The candidates in batches, padding counted of at most so many positions: the list itself, or
-    its halves, or theirs. A single candidate stays, however long it is."""
+    """Return the candidates in batches, padding counted of at most so many positions: the list
+    itself, or its halves, or theirs. A single candidate stays, however long it is."""
     if len(ids) == 1 or len(ids) * max(map(len, ids)) <= most_positions:
         return [ids]
     middle = len(ids) // 2
@@ -82,7 +82,7 @@ def halved(ids: Ids, most_positions: int) -> list[Ids]:
 
 
 def components_by_layer(config: Config) -> tuple[int, ...]:
-    """i_0 to i_3; raises RerankError for a model that theirs cannot be."""
+    """Return i_0 to i_3. Raises RerankError for a model that the authors' code cannot represent."""
     hidden = config.hidden_sizes
     if (
         len(hidden) != LAYERS
@@ -100,7 +100,7 @@ def components_by_layer(config: Config) -> tuple[int, ...]:
 
 
 def to_authors(model: LanguageModel) -> dict[str, Tensor]:
-    """The state dict of their model that computes the same.
+    """Return the state dict of the authors' model that computes the same.
 
     Only names and two details differ: they keep two biases for each LSTM layer, which add up, and
     name the mixture's parts by the layer they come from.
@@ -129,7 +129,7 @@ def to_authors(model: LanguageModel) -> dict[str, Tensor]:
 
 
 def _their_class(checkout: Path) -> Any:
-    """``RNNModel``; raises RerankError if the folder is not a checkout of doc_lm."""
+    """Return ``RNNModel``. Raises RerankError if the folder is not a checkout of doc_lm."""
     if not (checkout / "model.py").is_file() or not (checkout / "embed_regularize.py").is_file():
         raise RerankError(
             f"{checkout}: not a checkout of the authors' code; "

@@ -42,7 +42,8 @@ class Contestant(NamedTuple):
 def by_sentence(
     scorer_of: Callable[[Checkpoint], Callable[[Ids], NDArray[np.float64]]],
 ) -> Preparation:
-    """Every sentence separately, the sum of what each model's scorer makes of its candidates."""
+    """Score every sentence separately: the sum of the scores that each model's scorer gives its
+    candidates."""
 
     def prepare(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
         scorers = [scorer_of(checkpoint) for checkpoint in checkpoints]
@@ -57,7 +58,7 @@ def by_sentence(
 
 
 def authors(checkout: Path, memory_limit: float) -> Contestant:
-    """Their code from ``checkout``; see ``AuthorsScorer``."""
+    """Return the contestant with the authors' code from ``checkout``; see ``AuthorsScorer``."""
     scorer = by_sentence(
         lambda checkpoint: AuthorsScorer(checkout, checkpoint, memory_limit).scores
     )
@@ -65,8 +66,9 @@ def authors(checkout: Path, memory_limit: float) -> Contestant:
 
 
 def token_scores(checkpoint: Checkpoint, ids: Ids, decode: Decode) -> NDArray[np.float64]:
-    """[T, B] log-probability of every token of every raw candidate from <eos> to <eos>, in nats, 0
-    for padding; ``decode`` makes log-probabilities of features and targets, padding left out."""
+    """Return the [T, B] log-probability of every token of every raw candidate from <eos> to <eos>,
+    in nats, 0 for padding; ``decode`` makes log-probabilities of features and targets, padding left
+    out."""
     model, batch = checkpoint.model, whole_trees(ids, checkpoint.vocabulary.eos)
     inputs = batch.inputs.to(model.embedding.device)
     targets = batch.targets.to(model.embedding.device)
@@ -83,7 +85,7 @@ def one_batch_a_sentence(decode: Decode) -> Preparation:
 
 
 def straightforward(model: LanguageModel, features: Features, targets: Tensor) -> Tensor:
-    """The whole vocabulary's log-probabilities, then the targets'."""
+    """Compute the whole vocabulary's log-probabilities, then pick the targets'."""
     parts: list[Tensor] = []
     left = targets.unsqueeze(1)
     for block in features.blocks(STRAIGHTFORWARD_BLOCK, len(model.output_weight)):
@@ -94,12 +96,13 @@ def straightforward(model: LanguageModel, features: Features, targets: Tensor) -
 
 
 def target_only(model: LanguageModel, features: Features, targets: Tensor) -> Tensor:
-    """The targets' alone, normalisers streamed."""
+    """Compute the targets' log-probabilities alone, normalisers streamed."""
     return model.target_log_probability(features, targets)
 
 
 def all_scores(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
-    """`rerank --output ranked` without reading and writing, on one lane for each thread."""
+    """Score like `rerank --output ranked` without reading and writing, on one lane for each
+    thread."""
     reranker = Reranker(checkpoints, threads=threads)
 
     def score(sentences: Sequence[TimedSentence]) -> Scores:
@@ -111,7 +114,7 @@ def all_scores(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
 
 
 def winner_only(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
-    """`rerank`, which writes the best tree and no more."""
+    """Score like `rerank`, which writes the best tree and no more."""
     reranker = Reranker(checkpoints, threads=threads)
 
     def score(sentences: Sequence[TimedSentence]) -> Scores:

@@ -35,17 +35,19 @@ class Setting(NamedTuple):
 
     @property
     def raw_tokens(self) -> int:
-        """What is scored if nothing is shared."""
+        """Return the number of tokens to score if nothing is shared."""
         return sum(len(sequence) for sentence in self.sentences for sequence in sentence.ids)
 
     @property
     def nodes(self) -> int:
-        """Distinct beginnings that something follows: what is left to compute if all is shared."""
+        """Return the number of distinct beginnings that something follows: the tokens left to
+        compute if all is shared."""
         return sum(Trie(each.ids, each.ids[0][-1]).rows for each in self.sentences)
 
 
 def load(arguments: argparse.Namespace) -> Setting:
-    """Raises RerankError for lists or models that are not there or do not fit together."""
+    """Load models and lists. Raises RerankError for lists or models that are missing or do not fit
+    together."""
     if not Path(arguments.lists).is_file():
         raise RerankError(
             f"{arguments.lists}: no such lists; name others with --lists (make bench LISTS=FILE), "
@@ -69,14 +71,16 @@ def load(arguments: argparse.Namespace) -> Setting:
 
 
 def untrained(config: Config, vocabulary: Vocabulary, seed: int = 0) -> Checkpoint:
-    """Random weights: computing with them takes the time that trained ones take."""
+    """Return a model with random weights: computing with them takes the time that trained ones
+    take."""
     torch.manual_seed(seed)
     model = AwdLstmDoc(config).requires_grad_(False).eval()
     return Checkpoint(f"random {seed}", model, vocabulary)
 
 
 def enlarged(vocabulary: Vocabulary, size: int) -> Vocabulary:
-    """With symbols spelled like nothing else. Raises RerankError if it is larger already."""
+    """Add symbols spelled like nothing else. Raises RerankError if the vocabulary is larger
+    already."""
     more = size - len(vocabulary)
     if more < 0:
         raise RerankError(f"the vocabulary has {-more} symbols too many: name another model")
@@ -85,15 +89,15 @@ def enlarged(vocabulary: Vocabulary, size: int) -> Vocabulary:
 
 
 def sample(lists: Sequence[NBest], wanted: int) -> list[NBest]:
-    """``wanted`` lists that stand for all: the middle one of each of so many equal parts, by the
-    length of the parser's first tree."""
+    """Return ``wanted`` lists that stand for all: the middle one of each of so many equal parts, by
+    the length of the parser's first tree."""
     by_size = sorted(lists, key=lambda nbest: len(nbest.candidates[0].tokens))
     wanted = min(wanted, len(by_size))
     return [by_size[(2 * part + 1) * len(by_size) // (2 * wanted)] for part in range(wanted)]
 
 
 def encoded(lists: Sequence[NBest], vocabulary: Vocabulary) -> list[TimedSentence]:
-    """With the ids of their tokens."""
+    """Return the lists with the ids of their tokens."""
     return [
         TimedSentence(nbest, [vocabulary.encode(each.tokens) for each in nbest.candidates])
         for nbest in lists

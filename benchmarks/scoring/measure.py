@@ -14,9 +14,9 @@ MATRIX = 2_048
 
 
 def work_per_token(config: Config) -> tuple[int, int, int]:
-    """Floating-point operations to read one token and compute the next one's normaliser: of LSTM
-    (four gates of every layer), projections (k_j, equation 11, and pi, 10) and decoder (J logits
-    for every word, 7).
+    """Count the floating-point operations to read one token and compute the next one's normaliser:
+    of LSTM (four gates of every layer), projections (k_j, equation 11, and pi, 10) and decoder (J
+    logits for every word, 7).
 
     A multiplication and an addition count two; activations and exponentials are left out.
     """
@@ -33,8 +33,8 @@ def work_per_token(config: Config) -> tuple[int, int, int]:
 
 
 def sgemm(threads: int) -> float:
-    """Operations per second of a large product in float32, oneDNN's where torch has it: the best of
-    three after one that warms up."""
+    """Return the operations per second of a large product in float32, oneDNN's where torch has it:
+    the best of three after one that warms up."""
     left, right = torch.randn(MATRIX, MATRIX), torch.randn(MATRIX, MATRIX)
     torch.set_num_threads(threads)
     best = 0.0
@@ -47,14 +47,15 @@ def sgemm(threads: int) -> float:
 
 
 def machine(threads: int) -> str:
-    """One line about processor, threads and torch."""
+    """Return one line about processor, threads and torch."""
     lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return f"{next(names, 'processor')}, {threads} thread(s), torch {torch.__version__}"
 
 
 def memory(field: str) -> float:
-    """Resident memory of this process in megabytes: ``VmRSS`` now, ``VmHWM`` the most so far.
+    """Return the resident memory of this process in megabytes: ``VmRSS`` now, ``VmHWM`` the most so
+    far.
 
     Not ``ru_maxrss``: a child starts with its parent's there.
     """

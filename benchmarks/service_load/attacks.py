@@ -23,7 +23,7 @@ Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Material(NamedTuple):
-    """What the attackers of one process ask."""
+    """The requests of the attackers in one process."""
 
     huge: Sequence[Question]
     medium: Sequence[Question]
@@ -31,14 +31,14 @@ class Material(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """Opens connections from one address."""
+    """A client that opens connections from one address."""
 
     address: str
     port: int
 
     @contextlib.asynccontextmanager
     async def connected(self, buffer: int | None = None) -> AsyncIterator[Stream]:
-        """``buffer``: how many bytes the system takes before they are read."""
+        """Yield a connection. ``buffer``: how many bytes the system takes before they are read."""
         connection = socket.socket()
         connection.setblocking(False)
         if buffer is not None:
@@ -57,7 +57,8 @@ class Caller(NamedTuple):
 
 
 class Attack(NamedTuple):
-    """So many clients at once, each with a pause after every try, of so many seconds at most."""
+    """A number of clients at once, each with a pause after every try, of so many seconds at
+    most."""
 
     clients: int
     pause: float
@@ -72,7 +73,8 @@ def head(path: str, length: int, media: str = "text/plain") -> bytes:
 
 
 async def answer_to(stream: Stream, request: bytes) -> tuple[str, bytes]:
-    """The status (with the error's code, for a 5xx) and the body; CLOSED if no answer came."""
+    """Return the status (with the error's code, for a 5xx) and the body; CLOSED if no answer
+    came."""
     reader, writer = stream
     sending = asyncio.create_task(_send(writer, request))
     try:
@@ -104,7 +106,7 @@ async def huge(caller: Caller, material: Material) -> str:
 
 
 async def hang_up(caller: Caller, material: Material) -> str:
-    """In the middle of sending, of waiting or of reading; by a reset every other time."""
+    """Hang up in the middle of sending, of waiting or of reading; by a reset every other time."""
     chance = material.chance
     when = chance.choice(["sending", "waiting", "reading"])
     question = chance.choice(material.medium if when == "reading" else material.huge)
@@ -125,7 +127,7 @@ async def hang_up(caller: Caller, material: Material) -> str:
 
 
 async def drip(caller: Caller, material: Material) -> str:
-    """A byte now and then, mostly of a body, sometimes of the headers."""
+    """Send a byte now and then, mostly of a body, sometimes of the headers."""
     chance = material.chance
     start = head("/rerank", 1000)
     if chance.random() < 0.1:
@@ -141,7 +143,7 @@ async def drip(caller: Caller, material: Material) -> str:
 
 
 async def read_slowly(caller: Caller, material: Material) -> str:
-    """A kilobyte a second of many answers, or of one with a score for every token."""
+    """Read a kilobyte a second of many answers, or of one with a score for every token."""
     chance = material.chance
     request = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50
     if chance.random() < 0.5:
@@ -159,7 +161,7 @@ async def read_slowly(caller: Caller, material: Material) -> str:
 
 
 async def bomb(caller: Caller, material: Material) -> str:
-    """Mostly whole; one client in four hangs up half way."""
+    """Send a bomb, mostly whole; one client in four hangs up half way."""
     made = BOMBS[material.chance.choice(list(BOMBS))]()
     request = head(made.path, len(made.body), made.media) + made.body
     async with caller.connected() as stream:
@@ -176,7 +178,8 @@ async def malformed(caller: Caller, material: Material) -> str:
 
 
 async def flood(caller: Caller, material: Material) -> str:
-    """A connection that is kept for nothing, or closed at once, or asks for something small."""
+    """Open a connection and keep it for nothing, or close it at once, or ask for something
+    small."""
     chance = material.chance
     async with caller.connected() as stream:
         what = chance.choice(["nothing", "nothing", "page", "list"])
@@ -215,7 +218,7 @@ def address_of(name: str) -> str:
 def storm(
     names: Sequence[str], material: Material, port: int, since: float, until: float
 ) -> dict[str, Counter[str]]:
-    """Attack from ``since`` to ``until`` (by time.monotonic()); what came of it, by attack."""
+    """Attack from ``since`` to ``until`` (by time.monotonic()); return the outcomes by attack."""
     with contextlib.suppress(PermissionError):
         os.nice(19)  # elsewhere, they would not take the service's processors
     outcomes: dict[str, Counter[str]] = {name: Counter() for name in names}

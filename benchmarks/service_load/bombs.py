@@ -20,7 +20,7 @@ class Bomb(NamedTuple):
 
 
 def filled(start: str, piece: str, end: str, length: int = LARGEST) -> bytes:
-    """As many pieces as fit into so many bytes."""
+    """Return as many pieces as fit into so many bytes."""
     count = (length - len(start) - len(end)) // len(piece.encode())
     return f"{start}{piece * count}{end}".encode()
 
@@ -34,7 +34,7 @@ def _text(start: str, piece: str, end: str = "", length: int = LARGEST) -> Calla
 
 
 def _names() -> Bomb:
-    """An object with a quarter of a million names, none twice."""
+    """Return an object with a quarter of a million names, none twice."""
     names = ", ".join(f'"{number}": 0' for number in range(240_000))
     return Bomb("/score", "application/json", f'{{"trees": [], "x": {{{names}}}}}'.encode())
 

@@ -32,7 +32,7 @@ REST_SECONDS = 5.0  # after the last hostile client, before the end is looked at
 
 
 class Questions(NamedTuple):
-    """What is asked, with the command's answers."""
+    """The questions to ask, with the command's answers."""
 
     tiny: list[Question]
     medium: list[Question]
@@ -40,7 +40,7 @@ class Questions(NamedTuple):
 
 
 def run(nbest: str, models: Sequence[str], seconds: float) -> int:
-    """Prints the report; 1 if a target is missed."""
+    """Print the report; return 1 if a target is missed."""
     print(f"{machine(available_cores())}; load average {os.getloadavg()[0]:.1f}", flush=True)
     questions = with_answers([each for each in read_nbest(nbest) if each.candidates], models)
     with serving(models, OMP_NUM_THREADS=str(os.cpu_count())) as server:
@@ -50,7 +50,7 @@ def run(nbest: str, models: Sequence[str], seconds: float) -> int:
 
 
 def with_answers(lists: Sequence[NBest], models: Sequence[str]) -> Questions:
-    """Real lists of the three sizes."""
+    """Return real lists of the three sizes, with the command's answers."""
     tiny, medium = of_size(lists, 5, 10, 20), of_size(lists, 50, 20, 2 * HUGE_LISTS)
     texts = [list_text(each, place, "bllip").encode() for place, each in enumerate(tiny + medium)]
     rows = ranked(texts, models)
@@ -65,8 +65,9 @@ def with_answers(lists: Sequence[NBest], models: Sequence[str]) -> Questions:
 
 
 def kind_clients(questions: Questions, port: int) -> dict[str, list[KindClient]]:
-    """By kind; no two kinds ask in step. How often they ask is a matter of how fast the service is
-    here: half of their share of it is for tiny questions, half for medium ones."""
+    """Return the clients by kind; no two kinds ask in step. The rate of their questions depends on
+    the speed of the service here: half of the clients' share of it is for tiny questions, half for
+    medium ones."""
     tiny = [f"127.0.0.{n}" for n in range(2, 6)]
     medium = [f"127.0.0.{n}" for n in range(6, 8)]
     return {
@@ -78,14 +79,15 @@ def kind_clients(questions: Questions, port: int) -> dict[str, list[KindClient]]
 
 
 def _asking(addresses: Sequence[str], questions: Sequence[Question], port: int) -> list[KindClient]:
-    """Each takes its part of half of the share."""
+    """Return clients that each take an equal part of half of the share."""
     alone = seconds_alone(list(islice(cycle(questions), FIRST_QUESTIONS)), port)
     every = alone * len(addresses) / (KIND_SHARE / 2)
     return [KindClient(address, every, questions) for address in addresses]
 
 
 def measured(server: Server, questions: Questions, seconds: float) -> Found:
-    """Kind clients first alone, then among hostile ones; each kind in a process of its own."""
+    """Measure kind clients first alone, then among hostile ones; each kind in a process of its
+    own."""
     port, tally = server.port, Tally()
     kind = kind_clients(questions, port)
     count = len(kind) + len(GROUPS) + 1
@@ -128,7 +130,7 @@ def material(questions: Questions, seed: int) -> Material:
 
 
 def watch(server: Server, until: Sequence[Future[Any]], tally: Tally) -> list[UsageSample]:
-    """Samples until all of these are done."""
+    """Take samples until all of these are done."""
     samples = []
     while not all(future.done() for future in until):
         samples.append(usage(server.process.pid))

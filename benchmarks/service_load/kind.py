@@ -35,7 +35,8 @@ class Question(NamedTuple):
 
 
 class KindClient(NamedTuple):
-    """Asks one question after another, one every ``every`` seconds, from its own address."""
+    """A client that asks one question after another, one every ``every`` seconds, from its own
+    address."""
 
     address: str
     every: float
@@ -44,7 +45,7 @@ class KindClient(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What became of the questions of some clients."""
+    """The outcomes of the questions of some clients."""
 
     answers: Counter[str]  # by status; others are lost
     seconds: list[float]  # from when a question was due to its right answer
@@ -55,7 +56,8 @@ class Asked(NamedTuple):
         return self.answers.total() - self.answers["200"]
 
     def percentile(self, percent: float) -> float:
-        """A percentile of the answer times, in seconds (nearest rank); NaN if there are none."""
+        """Return a percentile of the answer times, in seconds (nearest rank); NaN if there are
+        none."""
         ordered = sorted(self.seconds)
         return ordered[math.ceil(percent * len(ordered) / 100) - 1] if ordered else math.nan
 
@@ -76,8 +78,8 @@ def ask(clients: Sequence[KindClient], port: int, since: float, until: float) ->
 
 
 def seconds_alone(questions: Sequence[Question], port: int) -> float:
-    """The median, asked one after the other while nobody else asks; raises RuntimeError for a
-    wrong answer."""
+    """Return the median answer time, asked one after the other while nobody else asks. Raises
+    RuntimeError for a wrong answer."""
     connection = HTTPConnection("127.0.0.1", port, timeout=LATEST)
     seconds = []
     for question in questions:
@@ -90,7 +92,8 @@ def seconds_alone(questions: Sequence[Question], port: int) -> float:
 
 
 def _ask(client: KindClient, port: int, since: float, until: float) -> Asked:
-    """A late answer makes the next questions late, too, and that counts: they were due."""
+    """Ask the client's questions; a late answer makes the next questions late, too, and that
+    counts: they were due."""
     asked = Asked(Counter(), [], [])
     connection = HTTPConnection(
         "127.0.0.1", port, timeout=LATEST, source_address=(client.address, 0)
@@ -129,7 +132,7 @@ def _outcome(connection: HTTPConnection, question: Question) -> str:
 
 
 def ranked(lists: Sequence[bytes], models: Sequence[str]) -> list[Row]:
-    """What the command writes for these lists."""
+    """Return the rows that the command writes for these lists."""
     with tempfile.NamedTemporaryFile() as file:
         Path(file.name).write_bytes(b"".join(lists))
         command = [*RERANK, "--nbest", file.name, "--models", *models, "--output", "ranked"]
@@ -138,7 +141,8 @@ def ranked(lists: Sequence[bytes], models: Sequence[str]) -> list[Row]:
 
 
 def is_right(answer: bytes, rows: Sequence[Row]) -> bool:
-    """Whether the service's figures for each list are those of the command, to the last digit."""
+    """Return whether the service's figures for each list are those of the command, to the last
+    digit."""
     sentences = json.loads(answer)["sentences"]
     return len(sentences) == len(rows) and all(map(_same, sentences, rows))
 

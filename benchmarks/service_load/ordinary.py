@@ -46,7 +46,8 @@ def run(nbest: str, models: Sequence[str], count: int, overload_seconds: float) 
 
 
 def run_command(lists: Sequence[bytes], models: Sequence[str]) -> tuple[list[Row], float]:
-    """What the command writes, and its candidates a second without the time it takes to start."""
+    """Return the rows that the command writes, and its candidates a second without the time it
+    takes to start."""
     seconds: list[float] = []
     rows: list[Row] = []
     for part in (lists[:1], lists):
@@ -61,8 +62,9 @@ def run_command(lists: Sequence[bytes], models: Sequence[str]) -> tuple[list[Row
 
 
 def connections(server: Server, limit: int | None) -> httpx.AsyncClient:
-    """Opened as needed and reused, at most ``limit`` at a time. If there is a limit, requests have
-    time: on a slow machine some would be refused, since half a minute's work waits already."""
+    """Open connections as needed and reuse them, at most ``limit`` at a time. If there is a limit,
+    requests have time: on a slow machine some would be refused, since half a minute's work waits
+    already."""
     limits = httpx.Limits(max_connections=limit, max_keepalive_connections=limit)
     headers = {"Content-Type": "text/plain"}
     if limit is not None:
@@ -121,7 +123,7 @@ async def half_load(load: Load, client: httpx.AsyncClient, rate: float) -> None:
 async def overload(
     load: Load, client: httpx.AsyncClient, pid: int, rate: float, seconds: float
 ) -> None:
-    """Requests at a fixed rate, whatever the answers."""
+    """Send requests at a fixed rate, whatever the answers."""
     counted: Counter[str] = Counter()
     generator = random.Random(2)
     memory = [(0.0, usage(pid).megabytes)]

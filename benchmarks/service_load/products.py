@@ -95,7 +95,8 @@ def report(name: str, asked: Asked, alone: Asked, hostile: Counter[str]) -> None
 
 
 def storm(address: str, port: int, bombs: Sequence[Bomb], until: float) -> Counter[str]:
-    """Send bodies over one connection, one after another, until then; return what was answered."""
+    """Send bodies over one connection, one after another, until then; return the answers by
+    status."""
     with contextlib.suppress(PermissionError):
         os.nice(19)  # elsewhere, they would not take the service's processors
     answers: Counter[str] = Counter()

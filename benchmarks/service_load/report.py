@@ -68,7 +68,8 @@ def targets(measured: Found) -> list[Verdict]:
 
 
 def megabytes_by_minute(measured: Found) -> list[float]:
-    """The median of each fifteenth of a run: what single requests hold for a moment may vary."""
+    """Return the median of each fifteenth of a run: the memory that single requests hold for a
+    moment may vary."""
     start, width = measured.samples[0].when, measured.seconds / MINUTES
     parts = [
         [
@@ -82,7 +83,7 @@ def megabytes_by_minute(measured: Found) -> list[float]:
 
 
 def written(measured: Found) -> Iterator[str]:
-    """The report, line by line."""
+    """Yield the report, line by line."""
     yield f"\n### {measured.seconds / 60:g} minutes among hostile clients\n"
     yield "| kind clients | asked | lost | p50 ms | p99 ms | slowest ms | idle p50 | idle p99 |"
     yield "|---|---|---|---|---|---|---|---|"
@@ -123,7 +124,7 @@ def _counted(counts: Counter[str]) -> str:
 
 
 def _usage(measured: Found) -> Iterator[str]:
-    """Memory, threads and descriptors."""
+    """Yield the table of memory, threads and descriptors."""
     width = measured.seconds / MINUTES
     after = next(
         (each for each in measured.samples if each.when >= measured.samples[0].when + width),

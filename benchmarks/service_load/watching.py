@@ -20,7 +20,7 @@ _CRASH = "scoring crashed and is restarted"
 
 
 class UsageSample(NamedTuple):
-    """What a process and its children use, at a time by time.monotonic()."""
+    """The resources that a process and its children use, at a time by time.monotonic()."""
 
     when: float
     megabytes: float
@@ -36,7 +36,7 @@ class Sleeper(NamedTuple):
     pauses: list[tuple[float, float]]  # when it should have been awake and was not, in order
 
     def without_pauses(self, asked: Asked) -> Asked:
-        """As if each answer had taken the time but for the pauses while it was awaited."""
+        """Return the answer times less the pauses while each answer was awaited."""
         ends = [end for _, end in self.pauses]
         seconds = []
         for due, taken in zip(asked.due, asked.seconds, strict=True):
@@ -65,7 +65,7 @@ def sleep_lightly(since: float, until: float) -> Sleeper:
 
 
 def usage(pid: int) -> UsageSample:
-    """All zero if the process has ended."""
+    """Return the usage of a process and its children; all zero if the process has ended."""
     megabytes, threads, descriptors = 0.0, 0, 0
     for process in _with_children(pid):
         with contextlib.suppress(OSError):  # ended in the meantime
@@ -86,7 +86,7 @@ def _with_children(pid: int) -> Iterator[int]:
 
 
 class Tally:
-    """Counts the lines of the server's log, which is too long to keep."""
+    """A count of the lines of the server's log, which is too long to keep."""
 
     def __init__(self) -> None:
         self.statuses: Counter[str] = Counter()  # of all answers, whoever got them

@@ -44,7 +44,7 @@ _NAMES = {
 
 
 class _Reader:
-    """Numbers one after another in the file's bytes."""
+    """A reader of numbers one after another in the file's bytes."""
 
     def __init__(self, content: bytes) -> None:
         self.content, self.place = content, 0
@@ -143,7 +143,7 @@ def main() -> None:
 
 
 def _tensors(reader: _Reader) -> dict[str, Tensor]:
-    """The tensors, flat, in the order of their directory."""
+    """Return the tensors, flat, in the order of their directory."""
     tensors = {}
     (count,) = reader.next("i")
     for _ in range(count):
@@ -162,7 +162,7 @@ def _tensors(reader: _Reader) -> dict[str, Tensor]:
 
 
 def _unpacked(content: bytes) -> Tensor:
-    """The numbers of blocks: a scale, then 16 bytes, whose lower halves are the first 16."""
+    """Return the numbers of blocks: a scale, then 16 bytes, whose lower halves are the first 16."""
     blocks = np.frombuffer(content, _BLOCK)
     halves = blocks["halves"]
     whole = np.concatenate([halves & 15, halves >> 4], 1).astype(np.float32) - 8

@@ -52,8 +52,8 @@ def main() -> None:
 
 
 def averaged(paths: Sequence[Path], models: Sequence[SpanCheckpoint]) -> SpanCheckpoint:
-    """The first model with the mean of the weights of all. Raises InputError if another one has
-    other words, pieces, labels, tags or sizes."""
+    """Return the first model with the mean of the weights of all. Raises InputError if another
+    model has other words, pieces, labels, tags or sizes."""
     first, *others = models
     for path, other in zip(paths[1:], others, strict=True):
         if _known(other) != _known(first):

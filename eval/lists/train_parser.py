@@ -60,8 +60,8 @@ def main() -> None:
 
 
 def usable(trees: Iterable[str], terms: Iterable[str], unknown: Counter[str]) -> Iterator[str]:
-    """The trees with the root and the tags that BLLIP knows; ``unknown`` counts those left out, by
-    the first label that is not among ``terms``."""
+    """Yield the trees with the root and the tags that BLLIP knows; ``unknown`` counts those left
+    out, by the first label that is not among ``terms``."""
     known = frozenset(terms)
     for tree in trees:
         spelled = _NODE.sub(lambda node: f"({_SPELLED.get(node[1], node[1])} ", tree)
@@ -87,7 +87,7 @@ def train(model: Path, trees: Iterable[str], programs: Path) -> None:
 
 
 def pack(model: Path, out: Path) -> None:
-    """The files of a model that the parser reads, in one that depends on nothing else."""
+    """Pack the files of a model that the parser reads into one that depends on nothing else."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for path in sorted(model.iterdir()):

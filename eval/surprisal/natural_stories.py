@@ -87,7 +87,8 @@ def run(arguments: argparse.Namespace) -> None:
 def ours(
     words: Sequence[str], models: ModelNames | None, beam: int, threads: int, kept: Path | None
 ) -> list[tuple[float, ...]]:
-    """The values of ``_OURS`` for each word of a story; read from ``kept`` if it is there."""
+    """Return the values of ``_OURS`` for each word of a story, from the file ``kept`` if it
+    exists."""
     if kept is None or not kept.exists():
         from reranker import surprisal
 
@@ -106,7 +107,7 @@ def ours(
 
 
 class Fit(NamedTuple):
-    """What some predictors add to others."""
+    """The gain of some predictors over others."""
 
     name: str
     beyond: str
@@ -116,7 +117,7 @@ class Fit(NamedTuple):
 
 
 def compared(stories: Sequence[Story], beams: Sequence[int]) -> list[Fit]:
-    """All comparisons of the table."""
+    """Return all comparisons of the table."""
     base = ("length", "frequency", "position")
     likelihoods = {"base": held_out(stories, base)}
     named: dict[str, tuple[str, ...]] = {
@@ -144,8 +145,8 @@ def compared(stories: Sequence[Story], beams: Sequence[int]) -> list[Fit]:
 
 
 def held_out(stories: Sequence[Story], names: Sequence[str]) -> Column:
-    """log-likelihood of every word but the first of each story, by a regression on the other
-    stories whose predictors are these columns of the word and of the word before."""
+    """Return the log-likelihood of every word but the first of each story, by a regression on the
+    other stories whose predictors are these columns of the word and of the word before."""
     designs, times = [], []
     for story in stories:
         table = np.stack([story.columns[name] for name in names], axis=1)
@@ -166,7 +167,7 @@ def held_out(stories: Sequence[Story], names: Sequence[str]) -> Column:
 
 
 def sentence_numbers(stories: Sequence[Story], name: str) -> NDArray[np.int64]:
-    """The sentence of each word of ``held_out``, no two stories sharing one."""
+    """Return the sentence of each word of ``held_out``, no two stories sharing one."""
     numbers, last = [], 0
     for story in stories:
         column = story.columns[name].astype(np.int64)[1:] + last
@@ -176,7 +177,8 @@ def sentence_numbers(stories: Sequence[Story], name: str) -> NDArray[np.int64]:
 
 
 def flipped_p(gains: Column, sentences: NDArray[np.int64]) -> float:
-    """How often the mean gain would be as far from 0 if the sign of each sentence's were drawn."""
+    """Return how often the mean gain would be as far from 0 if the sign of each sentence's gain
+    were drawn."""
     sums = np.bincount(sentences, weights=gains)
     sums = sums[np.bincount(sentences) > 0]
     signs = np.random.default_rng(_SEED).choice([-1.0, 1.0], size=(_FLIPS, len(sums)))
@@ -185,8 +187,8 @@ def flipped_p(gains: Column, sentences: NDArray[np.int64]) -> float:
 
 
 def read_stories(folder: Path) -> list[Story]:
-    """The stories of the corpus that are there. Raises InputError for a file that is missing or
-    does not fit the others."""
+    """Read the stories of the corpus that are there. Raises InputError for a file that is missing
+    or does not fit the others."""
     words: dict[int, list[str]] = {}
     for row in _rows(folder / "all_stories.tok.gz"):
         words.setdefault(int(row["item"]), []).append(row["word"])
@@ -220,7 +222,8 @@ def read_stories(folder: Path) -> list[Story]:
 
 
 def _by_word(tokens: Sequence[tuple[str, float]], count: int) -> list[float]:
-    """Surprisal of each word, in nats: the sum of its tokens', a space beginning a word."""
+    """Return the surprisal of each word, in nats: the sum of its tokens', a space beginning a
+    word."""
     sums: list[float] = []
     for token, log_probability in tokens:
         if not sums or token[0].isspace():

@@ -51,7 +51,7 @@ class Formula:
     """A prediction."""
 
     def __init__(self, text: str) -> None:
-        """Raises InputError if it is none."""
+        """Read a formula. Raises InputError for other text."""
         self.places: list[Place] = []
 
         def name(region: re.Match[str]) -> str:
@@ -69,7 +69,7 @@ class Formula:
             raise InputError(f"not a prediction: {text}")
 
     def holds(self, values: Mapping[Place, Values]) -> Values:
-        """In which items it does, from the surprisals of the regions."""
+        """Return the items in which the formula holds, from the surprisals of the regions."""
         return self._value(self._tree, values)
 
     def _value(self, node: ast.AST, values: Mapping[Place, Values]) -> Values:
@@ -91,7 +91,7 @@ class Formula:
         return result
 
     def chance(self) -> float:
-        """How often it holds of numbers drawn from one distribution."""
+        """Return how often the formula holds of numbers drawn from one distribution."""
         random = np.random.default_rng(_SEED)
         places = dict.fromkeys(self.places)
         return float(self.holds({each: random.normal(size=_DRAWS) for each in places}).mean())
@@ -107,7 +107,8 @@ class Suite(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> Suite:
-        """Raises InputError if it is not a suite, and for a prediction about what is not there."""
+        """Read a suite. Raises InputError for another file, and for a prediction about a missing
+        region."""
         try:
             content = json.loads(path.read_bytes())
             items = [
@@ -134,8 +135,9 @@ class Suite(NamedTuple):
         return suite
 
     def until_compared(self) -> Iterator[list[tuple[str, str]]]:
-        """The sentences, item by item and condition by condition, each word with its region's
-        number; without what no prediction compares at the end, which changes nothing before it."""
+        """Yield the sentences, item by item and condition by condition, each word with its region's
+        number; words at the end that no prediction compares are left out, which changes nothing
+        before them."""
         compared = {region for each in self.predictions for _, region in each.places}
         for item in self.items:
             for regions in item.values():
@@ -149,7 +151,7 @@ class Suite(NamedTuple):
 
 
 class SuiteResult(NamedTuple):
-    """What a model says of a prediction."""
+    """The result of a model for a prediction."""
 
     holds: Values
     unknown: list[str]
@@ -158,7 +160,7 @@ class SuiteResult(NamedTuple):
 
 
 def results(suite: Suite, model: str, beam: int, threads: int) -> Iterator[SuiteResult]:
-    """Of each prediction. Raises InputError for a model that cannot be used."""
+    """Yield the result of each prediction. Raises InputError for a model that cannot be used."""
     sentences = list(suite.until_compared())
     text = "\n".join(" ".join(word for _, word in sentence) for sentence in sentences)
     read = surprisal(text, form="sentences", models=[model], beam=beam, threads=threads)
@@ -229,7 +231,7 @@ def _name(prediction: tuple[Suite, int]) -> str:
 
 
 def _percentages(name: str, values: Values, chances: Values) -> list[str]:
-    """A column with its mean."""
+    """Return a column with its mean."""
     return [name, *(f"{each:.1f}" for each in (*values, values[chances > 0].mean()))]
 
 

@@ -32,8 +32,8 @@ Subset = tuple[str, ...]
 
 
 def read_set(text: str, most: int | None = None) -> tuple[str, ScoredLists]:
-    """The name and the lists of NAME=RANKED,GOLD, of each the parser's first ``most``. Raises
-    InputError."""
+    """Return the name and the lists of NAME=RANKED,GOLD, of each the parser's first ``most``.
+    Raises InputError."""
     name, _, files = text.partition("=")
     ranked, _, gold = files.partition(",")
     if not (name and ranked and gold):
@@ -43,8 +43,8 @@ def read_set(text: str, most: int | None = None) -> tuple[str, ScoredLists]:
 
 
 def subsets(members: Sequence[str], more: Sequence[Sequence[str]]) -> dict[str, Subset]:
-    """By what a row is called: all, each alone, all but each, and ``more``. Raises InputError if
-    ``more`` names something that is not a member."""
+    """Return the members of each row by the row's name: all, each alone, all but each, and
+    ``more``. Raises InputError if ``more`` names something that is not a member."""
     taken = {"all", "parser", "oracle"} & set(members)
     if taken or len(set(members)) < len(members):
         raise InputError(f"--members: {min(taken, default='a name')} stands for something else")
@@ -64,8 +64,8 @@ def subsets(members: Sequence[str], more: Sequence[Sequence[str]]) -> dict[str, 
 def rows(
     sets: Mapping[str, ScoredLists], members: Sequence[str], wanted: Mapping[str, Subset]
 ) -> list[list[str]]:
-    """The name of each subset and, for each set, F1, p and the share of the gap. Raises InputError
-    if the members are not as many as were scored."""
+    """Return the name of each subset and, for each set, F1, p and the share of the gap. Raises
+    InputError if the members are not as many as were scored."""
     for name, lists in sets.items():
         if lists.number_of_members != len(members):
             raise InputError(

@@ -33,8 +33,8 @@ HEADS = ["", "sentences", "first tree", "chosen", "gain", "p"]
 
 
 def read_set(text: str) -> tuple[str, ScoredLists, dict[str, list[int]]]:
-    """The name and the lists of NAME=RANKED,GOLD[,GENRES], and the numbers of each group's lists.
-    Raises InputError."""
+    """Return the name and the lists of NAME=RANKED,GOLD[,GENRES], and the numbers of each group's
+    lists. Raises InputError."""
     name, _, files = text.partition("=")
     ranked, _, files = files.partition(",")
     gold_file, _, genre_file = files.partition(",")
@@ -59,7 +59,7 @@ def read_set(text: str) -> tuple[str, ScoredLists, dict[str, list[int]]]:
 
 
 def length_group(words: int) -> str:
-    """The group of a sentence of this many words.
+    """Return the group of a sentence of this many words.
 
     >>> length_group(10), length_group(11), length_group(77)
     ('1 to 10 words', '11 to 20 words', 'over 40 words')
@@ -71,7 +71,7 @@ def length_group(words: int) -> str:
 
 
 def rows(lists: ScoredLists, groups: Mapping[str, Sequence[int]]) -> list[list[str]]:
-    """A row of the table for each group."""
+    """Return a row of the table for each group."""
     table = []
     for name, numbers in groups.items():
         some = lists[np.array(numbers)]

@@ -35,8 +35,8 @@ NONE = "-"
 
 
 def token_scores(path: Path) -> tuple[list[str], NDArray[np.float64]]:
-    """The tokens and their log-probabilities, [tokens] in nats, of every tree in the output of
-    ``--output ranked --token-scores``, or of every line of text in that of ``rerank analyse
+    """Return the tokens and their log-probabilities, [tokens] in nats, of every tree in the output
+    of ``--output ranked --token-scores``, or of every line of text in that of ``rerank analyse
     perplexity --token-scores``."""
     pairs: list[tuple[str, float]] = []
     with open_text(path) as lines:
@@ -51,8 +51,8 @@ def token_scores(path: Path) -> tuple[list[str], NDArray[np.float64]]:
 
 
 def perplexity(paths: Sequence[Path]) -> float | None:
-    """Per token, ``<eos>`` counted, of the average of the members' probabilities; None if they do
-    not predict the same tokens in the same order."""
+    """Return the perplexity per token, ``<eos>`` counted, of the average of the members'
+    probabilities; None if the members do not predict the same tokens in the same order."""
     tokens, values = zip(*map(token_scores, paths), strict=True)
     if any(each != tokens[0] for each in tokens):
         return None
@@ -61,7 +61,7 @@ def perplexity(paths: Sequence[Path]) -> float | None:
 
 
 def merged(paths: Sequence[Path]) -> Iterator[str]:
-    """Ranked output of an ensemble, from that of each member separately.
+    """Yield ranked output of an ensemble, from that of each member separately.
 
     Raises InputError where files are not of the same candidates.
     """
@@ -79,14 +79,15 @@ def merged(paths: Sequence[Path]) -> Iterator[str]:
 
 
 def random_f1(lists: ScoredLists) -> float:
-    """F1 of the expected brackets if all different candidates are equally likely."""
+    """Return F1 of the expected brackets if all different candidates are equally likely."""
     chances = lists.is_candidate / lists.is_candidate.sum(1, keepdims=True)
     matched, gold, test = (lists.counts * chances[:, :, None]).sum((0, 1)).tolist()
     return float(200 * matched / (gold + test)) if gold + test else 0.0
 
 
 def averaged(lists: ScoredLists, columns: Sequence[int]) -> ScoredLists:
-    """As these members alone score them, each with its share of the mean log-probability.
+    """Return the lists as these members alone score them, each with its share of the mean
+    log-probability.
 
     A sum of many would choose the same alone, but mix well only under weights so small that
     tuning, which looks at a tenth of all weights together, passes them by.
@@ -95,9 +96,9 @@ def averaged(lists: ScoredLists, columns: Sequence[int]) -> ScoredLists:
 
 
 def choice(lists: ScoredLists, tuned_on: ScoredLists | None) -> dict[str, Counts]:
-    """What models choose ``alone`` and, if the parser gave scores, ``mixed`` with those, under a
-    weight that is tuned on ``tuned_on`` or, without it, cross-validated in ``FOLDS`` blocks of
-    neighbouring sentences."""
+    """Return the models' choices ``alone`` and, if the parser gave scores, ``mixed`` with those,
+    under a weight that is tuned on ``tuned_on`` or, without it, cross-validated in ``FOLDS`` blocks
+    of neighbouring sentences."""
     alone = {"alone": lists.chosen(Weighing())}
     if not lists.has_parser_scores:
         return alone
@@ -107,7 +108,7 @@ def choice(lists: ScoredLists, tuned_on: ScoredLists | None) -> dict[str, Counts
 
 
 class Figures:
-    """Figures of what is in the work folder."""
+    """The figures of a work folder."""
 
     def __init__(self, work: StudyWork) -> None:
         self.study, self.work = work.study, work
@@ -125,11 +126,11 @@ class Figures:
                 self._columns[name] = list(paths)
 
     def scored_by(self, name: str, runs: Sequence[str]) -> ScoredLists:
-        """A set's lists as these models alone score them."""
+        """Return a set's lists as these models alone score them."""
         return averaged(self.lists[name], [self._columns[name].index(run) for run in runs])
 
     def table(self, table: StudyTable) -> dict[str, Any]:
-        """Everything about a table."""
+        """Return everything about a table."""
         return {
             "title": table.title,
             "kind": table.kind,
@@ -171,7 +172,7 @@ class Figures:
         }
 
     def _perplexities(self, row: StudyRow, name: str) -> list[float | None]:
-        """Those of each run, or one of an ensemble."""
+        """Return the perplexities of each run, or one of an ensemble."""
         parts, kind = self.study.parts(row), self.work.figures_of(name)
         paths = [[self.work.scored(run, f"{name}.{kind}") for run in part] for part in parts]
         if kind != "last-word":
@@ -205,7 +206,7 @@ class Figures:
         return figures
 
     def _chosen(self, name: str, *part: str) -> dict[str, Counts]:
-        """What these runs choose together."""
+        """Return the choices of these runs together."""
         other = self.study.sets[name].weight_from
         tuned_on = self.scored_by(other, part) if other else None
         return choice(self.scored_by(name, part), tuned_on)
@@ -225,7 +226,7 @@ class Figures:
 
 
 def markdown(table: dict[str, Any]) -> str:
-    """The whole table: its caption, its figures and, folded away, how each row was made."""
+    """Write the whole table: its caption, its figures and, folded away, how each row was made."""
     parts = [f"**{table['title']}.** {table['method']}"]
     if table["kind"] == "F1":
         parts += [_f1_table(table, name) for name in table["sets"]]
@@ -307,7 +308,8 @@ def _without_empty_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) 
 
 
 def _mean_text(values: Sequence[float | None]) -> str:
-    """The mean and, of several, their standard deviation; ``-`` for none, or if one is unknown."""
+    """Return the mean and, of several, their standard deviation; ``-`` for none, or if one is
+    unknown."""
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return NONE

@@ -31,7 +31,7 @@ from reranker.trees.treebank import read_treebank, treebank_files
 
 
 def rerank(*arguments: object) -> str:
-    """What the command prints. Raises RerankError if it fails."""
+    """Run a command; return the text that it prints. Raises RerankError if it fails."""
     command = [sys.executable, "-m", "reranker", *map(str, arguments)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if done.returncode:
@@ -47,13 +47,14 @@ def write_lines(path: Path, lines: Sequence[str]) -> None:
 
 
 def evenly(trees: Sequence[str], size: int) -> list[str]:
-    """So many of the trees, from all parts of the file; all of them where there are fewer."""
+    """Return so many of the trees, from all parts of the file; all of them where there are
+    fewer."""
     size = min(size, len(trees))
     return [trees[place * len(trees) // size] for place in range(size)]
 
 
 def trained(trees: Path, dev: Path, stages: Sequence[str], threads: int) -> Path:
-    """The parser of the last stage."""
+    """Return the parser of the last stage."""
     start: list[object] = []
     for number, flags in enumerate(stages, 1):
         out = trees.with_name(f"stage-{number}.pt")
@@ -67,7 +68,7 @@ def trained(trees: Path, dev: Path, stages: Sequence[str], threads: int) -> Path
 
 
 def figures(parser: Path, words: Path, dev: Path, threads: int) -> tuple[float, float]:
-    """F1 and the accuracy of tags, in per cent, of first trees."""
+    """Return F1 and the accuracy of tags, in per cent, of first trees."""
     best = parser.with_suffix(".first.mrg")
     given = [words, "--tokens", "--parser-model", parser, "--candidates", 1]
     rerank("parse", *given, "--out", best, "--threads", threads)

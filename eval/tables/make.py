@@ -38,7 +38,7 @@ TRAINING_SHARE = 0.6
 
 
 def main(argv: Sequence[str]) -> int:
-    """Make the tables; returns 0, 1 if a row failed, 2 if nothing could be done, 130 if
+    """Make the tables; return 0, 1 if a row failed, 2 if nothing could be done, 130 if
     interrupted."""
     parser = _arguments()
     arguments = parser.parse_args(argv)
@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _make(arguments: argparse.Namespace) -> int:
-    """Plan, run and report."""
+    """Make a plan, run it and report."""
     study = Study.read(arguments.study, arguments.only, arguments.shrink, arguments.seeds)
     sources = study.sources(arguments.data)
     to_train = sum(model.seeds for model in study.models.values())
@@ -129,7 +129,7 @@ def _publish(name: str, table: dict[str, Any], folder: Path) -> None:
 
 
 def _method(arguments: argparse.Namespace, study: Study, length: str, table: StudyTable) -> str:
-    """What a reader has to know, in sentences."""
+    """Describe the method for a reader, in sentences."""
     side = f"{arguments.workers} side by side with {arguments.threads} thread(s) each"
     same = "text" if study.data.text else "trees"
     parts = [f"Models were trained {length} on the same {same}, {side}"]
@@ -143,7 +143,7 @@ def _method(arguments: argparse.Namespace, study: Study, length: str, table: Stu
 
 
 def _machine() -> str:
-    """What times depend on."""
+    """Describe the machine, on which times depend."""
     cpus = Path("/proc/cpuinfo")
     lines = cpus.read_text("utf-8").splitlines() if cpus.exists() else []
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

@@ -57,16 +57,18 @@ class StudyWork:
         return self.folder / "configs" / f"{model}.toml"
 
     def data(self, name: str) -> Path:
-        """``train.mrg``, ``dev.mrg``; of each set ``SET.text.mrg``, its trees, ``SET.lists.jsonl``
-        and ``SET.gold.mrg``, the lists' gold trees."""
+        """Return the path of ``train.mrg``, ``dev.mrg``; of each set ``SET.text.mrg``, its trees,
+        ``SET.lists.jsonl`` and ``SET.gold.mrg``, the lists' gold trees."""
         return self.folder / "data" / name
 
     def scored(self, run: str, name: str) -> Path:
-        """Scores of ``SET.text`` or ``SET.lists``, and what ``rerank analyse`` says of a set."""
+        """Return the path of the scores of ``SET.text`` or ``SET.lists``, or of the output of
+        ``rerank analyse`` for a set."""
         return self.folder / "scored" / f"{run}.{name}.jsonl"
 
     def record(self, name: str) -> dict[str, Any]:
-        """The ``command`` of a step, and its ``seconds`` over all attempts, start included."""
+        """Return the ``command`` of a step, and its ``seconds`` over all attempts, start
+        included."""
         path = self._log(name).with_suffix(".json")
         known = json.loads(path.read_text("utf-8")) if path.exists() else {}
         return {"command": "", "seconds": 0.0, **known}
@@ -113,7 +115,7 @@ class StudyWork:
                     process.terminate()
 
     def steps(self, model: str, seed: int) -> Iterator[StudyStep]:
-        """Training, then scoring, of a run."""
+        """Yield the steps of a run: training, then scoring."""
         study, run = self.study, f"{model}-{seed}"
         start, checkpoint = study.models[model].start_from, self.checkpoint(run)
         train, dev = [self.data("train.mrg")], [self.data("dev.mrg")]
@@ -144,7 +146,7 @@ class StudyWork:
             yield self._step(label, out, *arguments, *more)
 
     def _wanted(self, run: str) -> list[tuple[str, str]]:
-        """The sets and kinds of figures of the tables that show a run."""
+        """Return the sets and kinds of figures of the tables that show a run."""
         wanted = {} if self.study.data.text else {(name, "text"): 0 for name in self.study.sets}
         for table in self.study.tables.values():
             if not any(run in self.study.members(row) for row in table.rows):
@@ -157,7 +159,7 @@ class StudyWork:
         return list(wanted)
 
     def figures_of(self, name: str) -> str:
-        """Where the perplexity of a set comes from: a kind of ``rerank analyse``, or ``text``, its
+        """Return the source of a set's perplexity: a kind of ``rerank analyse``, or ``text``, its
         trees as lists of one."""
         if not self.study.data.text:
             return "text"
@@ -167,7 +169,7 @@ class StudyWork:
         return StudyStep(name, [*map(str, arguments), *self.flags], output)
 
     def _do(self, model: str, seed: int, before: Future[None] | None) -> None:
-        """All steps of a run, once the run that it starts from is done."""
+        """Do all steps of a run, once the run that it starts from is done."""
         run = f"{model}-{seed}"
         if before:
             before.result()
@@ -184,7 +186,7 @@ class StudyWork:
             (self._training(run) / "state.pt").unlink(missing_ok=True)
 
     def do(self, step: StudyStep) -> str:
-        """Run the command; returns how it ended, and adds that to the failures if it failed."""
+        """Run the command; return how it ended, and add a failure to the failures."""
         log, began = self._log(step.name), time.monotonic()
         for path in (step.output, log):
             make_folder(path.parent)
@@ -236,7 +238,7 @@ class StudyWork:
         _write(lists, (list_text(kept[place], place, "jsonl") for place in chosen))
 
     def _trees(self, patterns: Sequence[str]) -> Iterator[str]:
-        """The trees of the files, without line ends."""
+        """Yield the trees of the files, without line ends."""
         for tree in read_treebank(matching(self.root, patterns)):
             try:
                 yield cleaned(tree).to_string()
@@ -246,7 +248,7 @@ class StudyWork:
 
 
 def spread(count: int, wanted: int) -> list[int]:
-    """``wanted`` of the numbers below ``count``, evenly spread; all of them for 0.
+    """Return ``wanted`` of the numbers below ``count``, evenly spread; all of them for 0.
 
     >>> spread(7, 3)
     [1, 3, 5]
@@ -257,7 +259,7 @@ def spread(count: int, wanted: int) -> list[int]:
 
 
 def to_toml(tables: dict[str, dict[str, Any]]) -> str:
-    """Tables of plain values; JSON's notation of those is TOML's too."""
+    """Write tables of plain values; JSON's notation of those is TOML's too."""
     parts = [
         [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in table.items()), ""]
         for name, table in tables.items()
@@ -266,7 +268,7 @@ def to_toml(tables: dict[str, dict[str, Any]]) -> str:
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
-    """Unless it is there."""
+    """Write a file unless it exists."""
     if not path.exists():
         make_folder(path.parent)
         with open_whole(path, never) as file:

@@ -25,7 +25,8 @@ class _StudyPart(BaseModel):
 
 
 class Data(_StudyPart):
-    """What models learn from and are selected on; file patterns, relative to ``--data``."""
+    """The data from which models learn and by which they are selected; file patterns, relative to
+    ``--data``."""
 
     train: list[str]
     dev: list[str]
@@ -33,8 +34,8 @@ class Data(_StudyPart):
 
 
 class EvaluationSet(_StudyPart):
-    """What models are judged on: perplexity of ``trees``, or of text, F1 of what they choose of
-    ``nbest``."""
+    """The data by which models are judged: perplexity of ``trees``, or of text, F1 of their choices
+    of ``nbest``."""
 
     name: str
     trees: list[str]
@@ -87,8 +88,8 @@ class Study(_StudyPart):
 
     @classmethod
     def read(cls, path: Path, only: Sequence[str] = (), shrink: int = 0, seeds: int = 0) -> Study:
-        """The study, or the part that the tables named ``only`` need; ``shrink`` and ``seeds``,
-        unless 0, override the file. Raises InputError naming file and setting."""
+        """Read the study, or the part that the tables named ``only`` need; ``shrink`` and
+        ``seeds``, unless 0, override the file. Raises InputError naming file and setting."""
         try:
             content = tomllib.loads(path.read_text("utf-8"))
             study = cls.model_validate({**content, "path": path})._restricted(only, shrink, seeds)
@@ -106,7 +107,7 @@ class Study(_StudyPart):
         return study
 
     def sources(self, root: Path) -> list[Path]:
-        """Every file the study reads. Raises InputError naming all that are missing."""
+        """Return every file the study reads. Raises InputError naming all that are missing."""
         patterns = [*self.data.train, *self.data.dev]
         for judged in self.sets.values():
             patterns += [*judged.trees, judged.nbest, judged.gold, judged.tokens]
@@ -121,7 +122,7 @@ class Study(_StudyPart):
         return list(dict.fromkeys(path for paths in found.values() for path in paths))
 
     def settings(self, name: str) -> dict[str, dict[str, Any]]:
-        """The ``[model]`` and ``[training]`` tables that the model is trained with."""
+        """Return the ``[model]`` and ``[training]`` tables that the model is trained with."""
         changes = self.models[name]
         file = CONFIGS / changes.config
         if not file.is_file():
@@ -137,20 +138,20 @@ class Study(_StudyPart):
         return {"model": model, "training": training | ({"text": True} if self.data.text else {})}
 
     def runs(self, name: str) -> list[str]:
-        """The names of a model's runs, one for each seed."""
+        """Return the names of a model's runs, one for each seed."""
         return [f"{name}-{seed}" for seed in range(1, self.models[name].seeds + 1)]
 
     def members(self, row: StudyRow) -> list[str]:
-        """The runs of a row."""
+        """Return the runs of a row."""
         return [run for name in row.models for run in self.runs(name)[: row.seeds or None]]
 
     def parts(self, row: StudyRow) -> list[list[str]]:
-        """The runs whose figures a row shows: those of each seed, or all together."""
+        """Return the runs whose figures a row shows: each seed alone, or all together."""
         members = self.members(row)
         return [members] if row.ensemble else [[run] for run in members]
 
     def lineage(self, name: str) -> list[str]:
-        """The model, the one it starts from, the one that starts from, and so on."""
+        """Return the model, the one it starts from, the one that starts from, and so on."""
         lineage = [name]
         while start := self.models[lineage[-1]].start_from:
             if start in lineage:
@@ -159,7 +160,8 @@ class Study(_StudyPart):
         return lineage
 
     def _restricted(self, only: Sequence[str], shrink: int, seeds: int) -> Study:
-        """Without what the other tables alone need; with other sizes and seeds."""
+        """Return the study without parts that the other tables alone need; with other sizes and
+        seeds."""
         tables = {name: self.tables[name] for name in only} if only else self.tables
         rows = [row for table in tables.values() for row in table.rows]
         models = {name for row in rows for shown in row.models for name in self.lineage(shown)}
@@ -194,7 +196,7 @@ class Study(_StudyPart):
             self._check_table(name, table)
 
     def _check_table(self, name: str, table: StudyTable) -> None:
-        """Whether the sets and rows can have such figures."""
+        """Raise ValueError if the sets and rows cannot have such figures."""
         sets = [self.sets[listed] for listed in table.sets]
         if table.kind == "F1" and not all(judged.nbest for judged in sets):
             raise ValueError(f"tables.{name}: F1 needs sets with nbest")
@@ -208,7 +210,7 @@ class Study(_StudyPart):
                 raise ValueError(f"{place}: no ensemble has figures of passages")
 
     def _divided(self, name: str, size: Any) -> Any:
-        """Exactly, so that what has to be a multiple of something else remains one."""
+        """Divide a size exactly, so that a multiple of something else remains one."""
         if isinstance(size, list):
             return [self._divided(name, each) for each in size]
         if size % self.shrink:
@@ -217,5 +219,5 @@ class Study(_StudyPart):
 
 
 def matching(root: Path, patterns: Iterable[str]) -> list[Path]:
-    """The files in ``root`` of these patterns, in the patterns' order."""
+    """Return the files in ``root`` of these patterns, in the patterns' order."""
     return [Path(path) for each in patterns for path in sorted(glob.glob(str(root / each)))]

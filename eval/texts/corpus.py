@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"[-+]?\d[\d.,]*", re.ASCII)
 
 
 def without_number(word: str) -> str:
-    """N for a number.
+    """Return N for a number.
 
     >>> [without_number(word) for word in ("1984", "-1,000.5", "1980s", "N", "3-4")]
     ['N', 'N', '1980s', 'N', '3-4']
@@ -48,7 +48,7 @@ def without_number(word: str) -> str:
 
 
 class CorpusKind(NamedTuple):
-    """How a corpus is made of files."""
+    """The way in which a corpus is made of files."""
 
     prefix: str  # of the parts' names
     held_out: dict[str, float]  # the parts besides the training part, and their shares of the words
@@ -72,8 +72,9 @@ class CorpusFiles:
     refused: dict[tuple[Path, int], str] = field(default_factory=dict)  # by file and line
 
     def lines(self, path: Path) -> Iterator[list[str]]:
-        """The words of every line that has some. A line that cannot be used is left out, and named
-        on standard error, once. Raises InputError for a file that cannot be read to its end."""
+        """Yield the words of every line that has words. A line that cannot be used is left out,
+        and named on standard error, once. Raises InputError for a file that cannot be read to
+        its end."""
         with open_text(path) as file:
             number = 0
             for number, text in enumerate(file, 1):
@@ -91,12 +92,12 @@ class CorpusFiles:
                 raise InputError(f"{path}:{number + 1}: the file is cut short: {file.damage}")
 
     def count(self, path: Path) -> int:
-        """How many words."""
+        """Return the number of words."""
         return sum(map(len, self.lines(path)))
 
 
 class CorpusPart(NamedTuple):
-    """What became of a part of the corpus."""
+    """The words and files of a part of the corpus."""
 
     name: str
     files: int
@@ -106,8 +107,8 @@ class CorpusPart(NamedTuple):
 
 
 def divided(counts: Mapping[Path, int], shares: Sequence[float], seed: int) -> list[list[Path]]:
-    """Files drawn at random until they have each of ``shares`` of the words (and at least one
-    file), then the rest, each part in the given order. Raises InputError if nothing is left."""
+    """Draw files at random until they have each of ``shares`` of the words (and at least one file),
+    then the rest, each part in the given order. Raises InputError if nothing is left."""
     order = list(counts)
     random.Random(seed).shuffle(order)
     total = sum(counts.values())
@@ -124,7 +125,7 @@ def divided(counts: Mapping[Path, int], shares: Sequence[float], seed: int) -> l
 
 
 def most_frequent(files: CorpusFiles, paths: Iterable[Path], words: int) -> set[str]:
-    """The most frequent words; of equally frequent ones, the alphabetically first."""
+    """Return the most frequent words; of equally frequent ones, the alphabetically first."""
     counts: Counter[str] = Counter()
     for path in paths:
         for line in files.lines(path):
@@ -154,7 +155,7 @@ def write_part(
 
 
 def table(parts: Iterable[CorpusPart], vocabulary: int) -> str:
-    """As Table 4.1 of Daniluk (2016)."""
+    """Return the table, in the form of Table 4.1 of Daniluk (2016)."""
     rows = [("part", "files", "lines", "words", "in vocabulary")]
     for part in parts:
         share = f"{100 * part.known / part.words:.1f} %" if part.words else ""

@@ -24,7 +24,8 @@ Part = TypeVar("Part")
 
 
 class Batches(ABC, Generic[Part]):
-    """Endless batches; each epoch's plan depends on the seed and the epoch's number alone."""
+    """An endless sequence of batches; each epoch's plan depends on the seed and the epoch's number
+    alone."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -38,7 +39,7 @@ class Batches(ABC, Generic[Part]):
 
     @property
     def progress(self) -> float:
-        """Epochs done, including the fraction of the current one."""
+        """Return the number of epochs done, including the fraction of the current one."""
         return self.epoch + self.position / len(self._plan)
 
     def seek(self, epoch: int, position: int) -> None:
@@ -48,7 +49,7 @@ class Batches(ABC, Generic[Part]):
 
     @abstractmethod
     def _planned(self, generator: random.Random) -> list[Part]:
-        """The content of each batch of an epoch."""
+        """Return the content of each batch of an epoch."""
 
     @abstractmethod
     def _batch(self, part: Part) -> Batch: ...
@@ -85,7 +86,7 @@ class EncodedPair(NamedTuple):
 
     @property
     def length(self) -> int:
-        """The length that counts for the size of a batch."""
+        """Return the length that counts for the size of a batch."""
         return max(len(self.source), len(self.target))
 
 
@@ -111,14 +112,14 @@ class PairBatches(Batches[Sequence[int]]):
 
 
 def pair_batch(pairs: Sequence[EncodedPair], eos: int) -> Batch:
-    """A batch of these pairs, in order."""
+    """Return a batch of these pairs, in order."""
     batch = whole_trees([pair.target for pair in pairs], eos)
     return batch._replace(source=source_batch([pair.source for pair in pairs]))
 
 
 def _by_length(lengths: Sequence[int], most: int, generator: random.Random) -> list[Sequence[int]]:
-    """Numbers sorted by length within large random pools, so that batches need little padding. They
-    are arrays, since there may be millions."""
+    """Return numbers sorted by length within large random pools, so that batches need little
+    padding. The numbers are in arrays, since there may be millions."""
     order = array("q", range(len(lengths)))
     generator.shuffle(order)
     plan: list[Sequence[int]] = [

@@ -12,7 +12,7 @@ from reranker.plugins.training.start import Start
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig(RunConfig):
-    """How to train. ``recipe`` is one of three; each ignores settings of the others.
+    """The settings of a training. ``recipe`` is one of three; each ignores settings of the others.
 
     ``fast``: AdamW with warm-up and linear decay to zero over the budget, batches of whole trees.
     ``paper``: SGD, then averaged SGD, on one stream with truncated BPTT (docs/training.md).
@@ -58,11 +58,12 @@ class TrainingConfig(RunConfig):
 
     @property
     def architecture(self) -> str:
-        """The name of the model's architecture, ``awd-lstm-doc`` unless [model] says otherwise."""
+        """Return the name of the model's architecture, ``awd-lstm-doc`` unless [model] says
+        otherwise."""
         return str(self.model.get("architecture", AwdLstmDoc.architecture))
 
     def model_config(self, vocabulary_size: int) -> Config:
-        """The model's configuration; raises TypeError or ValueError for a wrong setting."""
+        """Return the model's configuration. Raises TypeError or ValueError for a wrong setting."""
         if self.architecture not in ARCHITECTURES:
             known = ", ".join(ARCHITECTURES)
             raise ValueError(f"architecture must be one of {known}, got {self.architecture!r}")
@@ -70,6 +71,6 @@ class TrainingConfig(RunConfig):
         return config_class(vocabulary_size=vocabulary_size, **self.model_settings(config_class))
 
     def new_model(self, vocabulary_size: int) -> LanguageModel:
-        """A new, untrained model; raises what ``model_config`` does."""
+        """Return a new, untrained model. Raises the errors of ``model_config``."""
         _, make = ARCHITECTURES[self.architecture]
         return make(self.model_config(vocabulary_size))

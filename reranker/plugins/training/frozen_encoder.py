@@ -9,7 +9,7 @@ from reranker.models.piece_encoder import PieceEncoder
 
 
 class FrozenEncoder:
-    """What ``encoder`` makes of a sentence's pieces, remembered in bfloat16: 768 bytes a word of
+    """The outputs of ``encoder`` for sentences' pieces, remembered in bfloat16: 768 bytes a word of
     384 numbers."""
 
     def __init__(self, encoder: PieceEncoder) -> None:
@@ -17,7 +17,7 @@ class FrozenEncoder:
         self._known: dict[bytes, Tensor] = {}
 
     def __call__(self, pieces: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """``PieceEncoder.forward`` as in scoring, whatever ``dtype`` is: [T, B, size] from
+        """Run ``PieceEncoder.forward`` as in scoring, whatever ``dtype`` is: [T, B, size] from
         ``pieces`` [T, B, P]."""
         keys = [column.cpu().numpy().tobytes() for column in pieces.unbind(1)]
         new = [number for number, key in enumerate(keys) if key not in self._known]

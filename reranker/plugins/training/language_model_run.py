@@ -45,13 +45,14 @@ class LanguageModelRun(Run):
         start_from: Path | None = None,
         vectors: WordVectors | None = None,
     ) -> None:
-        """Trees are linearised or, with ``config.text``, lines of running text (see
+        """Take trees, which are linearised, or, with ``config.text``, lines of running text (see
         ``reranker.text.running``), through which the state is carried. Training trees that do not
         fit into memory are given as ``StreamedTrees``.
 
         ``start_from`` is a checkpoint whose vocabulary and weights are taken; otherwise embeddings
         start with ``vectors``, which also assign rare words to classes. Raises ConfigError if the
-        configuration does not fit ``start_from`` or the trees."""
+        configuration does not fit ``start_from`` or the trees.
+        """
         super().__init__(config, device, processes)
         self.start_from = start_from
         self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
@@ -88,8 +89,8 @@ class LanguageModelRun(Run):
         return sum(map(len, self.dev))
 
     def dev_perplexity(self) -> float:
-        """Dev perplexity per token: trees are each read from the start state; through text the
-        state is carried."""
+        """Return dev perplexity per token: trees are each read from the start state; through text
+        the state is carried."""
         eos = self.vocabulary.eos
         if self.config.text:  # one long column, which cannot be shared out
             result = 0.0
@@ -119,14 +120,14 @@ class LanguageModelRun(Run):
         }
 
     def _encoded(self, trees: Sequence[Sequence[str]]) -> list[list[int]]:
-        """The ids of trees, or of lines of text."""
+        """Return the ids of trees, or of lines of text."""
         if self.config.text:
             return list(encoded_text(self.vocabulary, trees))
         return [self.vocabulary.encode(tokens) for tokens in trees]
 
 
 def _counts(encoded: Sequence[Sequence[int]], size: int) -> Tensor:
-    """The frequency of each symbol, [size]."""
+    """Return the frequency of each symbol, [size]."""
     if isinstance(encoded, TokenFile):
         return encoded.counts(size)
     seen = torch.tensor([number for ids in encoded for number in ids])

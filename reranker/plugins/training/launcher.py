@@ -78,8 +78,8 @@ def launch(arguments: argparse.Namespace) -> int:
 
 
 def _work(arguments: argparse.Namespace) -> int:
-    """The work of one process, up to its exit code. A user's mistake does not count as a failure
-    here, after which all would be restarted, nor does lack of memory."""
+    """Do the work of one process; return its exit code. A user's mistake does not count as a
+    failure here, after which all would be restarted, nor does lack of memory."""
     for number in _ENDING:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
@@ -96,7 +96,7 @@ def _work(arguments: argparse.Namespace) -> int:
 
 
 class _Messages(logging.Filter):
-    """Rephrases what torch logs when a process has died."""
+    """A filter that rephrases torch's log entries about a dead process."""
 
     def __init__(self, count: int, restarts: int) -> None:
         super().__init__()
@@ -115,7 +115,8 @@ class _Messages(logging.Filter):
 
 
 def _end(rank: int, count: int, code: int) -> str:
-    """How a process ended; ``code`` is its exit code or, if negative, the signal that killed it."""
+    """Describe how a process ended; ``code`` is its exit code or, if negative, the signal that
+    killed it."""
     name = f"process {rank} of {count}"
     if code >= 0:
         return f"{name} failed"

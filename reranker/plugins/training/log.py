@@ -126,7 +126,7 @@ class TrainingLog(Log):
             self._draw()
 
     def _draw(self) -> None:
-        """Training and dev perplexity over tokens, as ``curve.png``."""
+        """Draw training and dev perplexity over tokens, as ``curve.png``."""
         self._next_plot, self._is_drawn = time.monotonic() + _PLOT_INTERVAL, True
         try:
             figure = new_figure(self.folder / "curve.png")
@@ -160,8 +160,8 @@ class TrainingLog(Log):
 
 
 class Board:
-    """Writes a run's file for TensorBoard, which the ``train`` extra installs: scalars by name and
-    number of batches.
+    """The writer of a run's file for TensorBoard, which the ``train`` extra installs: scalars by
+    name and number of batches.
 
     TensorBoard's own writer works in a thread, where a full disk only causes a traceback. Here a
     row is written, or OSError raised, when ``write`` returns.
@@ -181,7 +181,7 @@ class Board:
         self._add(session_log=SessionLog(status=SessionLog.START), step=resume_at)
 
     def write(self, batches: int, **values: float) -> None:
-        """Raises OSError."""
+        """Write scalars. Raises OSError."""
         scalars = [self._summary.Value(tag=name, simple_value=values[name]) for name in values]
         self._add(summary=self._summary(value=scalars), step=batches)
 

@@ -107,8 +107,8 @@ def _train_on(
 
 
 def _learn(run: Run, done: float) -> float:
-    """Forward, backward and an optimiser step for the next batch; returns the learning rate. Raises
-    _Diverged before a step that would ruin the weights."""
+    """Run forward, backward and an optimiser step for the next batch; return the learning rate.
+    Raises _Diverged before a step that would ruin the weights."""
     batch = run.recipe.batches.next()
     loss, tokens = shards.backward(run, batch) if run.config.shards else run.backward(batch)
     norm = float(torch.nn.utils.clip_grad_norm_(run.model.parameters(), run.config.clip))
@@ -125,7 +125,7 @@ def _learn(run: Run, done: float) -> float:
 
 
 def _check_weights(run: Run) -> None:
-    """Raises _Diverged for weights that are not finite."""
+    """Raise _Diverged for weights that are not finite."""
     if not all(bool(weight.isfinite().all()) for weight in run.model.parameters()):
         raise _Diverged(f"after batch {run.progress.batches} weights are not finite")
 

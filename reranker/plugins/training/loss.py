@@ -48,16 +48,17 @@ def backward(
 
 
 def printed_beta(log_weights: Tensor) -> Tensor:
-    """The squared coefficient of variation of pi [..., J] summed over the batch (Takase et al.
-    2018, equations 12 and 13); a scalar."""
+    """Compute the squared coefficient of variation of pi [..., J] summed over the batch (Takase et
+    al. 2018, equations 12 and 13); a scalar."""
     summed = log_weights.exp().flatten(0, -2).sum(0)
     return (summed.std() / summed.mean()) ** 2
 
 
 def authors_beta(log_weights: Tensor) -> Tensor:
-    """beta as computed by the code behind the paper's figures (nttcslab-nlp/doc_lm), a scalar: pi
-    [T, B, J] is summed over time only, the variance is that of all B x J sums, and it is multiplied
-    by J - 1. With T 70, B 12 and J 20 it is 18 times the printed form or more."""
+    """Compute beta like the code behind the paper's figures (nttcslab-nlp/doc_lm), a scalar: pi
+    [T, B, J] is summed over time only, the variance is that of all B x J sums, and this variance
+    is multiplied by J - 1. With T 70, B 12 and J 20 the result is 18 times the printed form or
+    more."""
     summed = log_weights.exp().sum(0)
     return summed.var() * (summed.shape[-1] - 1) / summed.mean() ** 2
 
@@ -74,8 +75,8 @@ def dev_perplexity(
     batch_tokens: int = 8_192,
     processes: Processes = Processes(),
 ) -> float:
-    """Perplexity per token, ``<eos>`` included; every tree is read from the start state. Several
-    ``processes`` share the work; the result is the same."""
+    """Return perplexity per token, ``<eos>`` included; every tree is read from the start state.
+    Several ``processes`` share the work; the result is the same."""
     groups = grouped_by_length(range(len(trees)), list(map(len, trees)), batch_tokens)
 
     def loss_of(numbers: Sequence[int]) -> tuple[Tensor, int]:
@@ -92,8 +93,8 @@ def grouped_perplexity(
     loss_of: Callable[[Sequence[int]], tuple[Tensor, int]],
     processes: Processes,
 ) -> float:
-    """Perplexity per token. ``loss_of`` returns the loss of a group in nats and its number of
-    tokens; ``processes`` share the groups."""
+    """Return perplexity per token. ``loss_of`` returns the loss of a group in nats and its number
+    of tokens; ``processes`` share the groups."""
     was_training = model.training
     model.eval()
     with torch.no_grad():
@@ -114,8 +115,9 @@ def text_perplexity(
     opening: int,
     dtype: torch.dtype = torch.float32,
 ) -> float:
-    """Perplexity per token, each line's ``<eos>`` included, of running text: the state is carried
-    from line to line and reset before every token ``opening``, which is given and not counted."""
+    """Return perplexity per token, each line's ``<eos>`` included, of running text: the state is
+    carried from line to line and reset before every token ``opening``, which is given and not
+    counted."""
     was_training = model.training
     model.eval()
     total, count = 0.0, 0
@@ -132,8 +134,8 @@ def text_perplexity(
 def _loss(
     model: LanguageModel, batch: Batch, state: State | None, dtype: torch.dtype, device: str
 ) -> tuple[Tensor, int, Features, State]:
-    """The summed negative log-likelihood of the batch in nats, its number of targets, the features
-    and the last state."""
+    """Return the summed negative log-likelihood of the batch in nats, its number of targets, the
+    features and the last state."""
     inputs, targets = batch.inputs.to(device), batch.targets.to(device)
     state = state or model.initial_state(inputs.shape[1])
     features, state = read_on(model, inputs, state, batch.opening, dtype)
@@ -144,7 +146,7 @@ def _loss(
 def summed_loss(
     model: LanguageModel | EncoderDecoder, features: Features, targets: Tensor
 ) -> tuple[Tensor, int]:
-    """The summed negative log-likelihood in nats of ``targets`` [T, B], and their number."""
+    """Return the summed negative log-likelihood in nats of ``targets`` [T, B], and their number."""
     is_target = targets != PADDING
     loss = negative_log_likelihood(
         features.components[is_target],

@@ -69,9 +69,9 @@ class PretrainedEncoder:
     def with_pieces_of(
         self, words: Iterable[str], most: int, before: Collection[str] = ()
     ) -> PretrainedEncoder:
-        """The encoder with at most ``most`` of its pieces: those of ``words``, then the first of
-        the others, which are the most frequent. Those that a model knew ``before`` and those of
-        ``words`` are all kept, however many they are, if there are any of ``before``."""
+        """Return the encoder with at most ``most`` of its pieces: the pieces of ``words``, then the
+        first of the others, which are the most frequent. If there are pieces that a model knew
+        ``before``, all of these and all pieces of ``words`` are kept, however many they are."""
         known, texts = set(before), set(words)
         needed = self.pieces.needed(texts)
         needed |= {row for row, piece in enumerate(self.pieces.pieces) if piece in known}
@@ -110,8 +110,9 @@ def _pieces(folder: Path, config: PieceConfig) -> AnyPieces:
 
 
 def _unigram_pieces(text: str, config: PieceConfig) -> UnigramPieces:
-    """The pieces of a ``tokenizer.json``; raises LookupError, TypeError or ValueError for another
-    kind. Rows beyond those of its list, which a ``<mask>`` and padding take, have no piece."""
+    """Return the pieces of a ``tokenizer.json``. Raises LookupError, TypeError or ValueError for
+    another kind. Rows beyond those of its list, which a ``<mask>`` and padding take, have no
+    piece."""
     model = json.loads(text)["model"]
     if model["type"] != "Unigram":
         raise ValueError(f"its model is {model['type']}, not Unigram or a vocab.txt")
@@ -123,7 +124,7 @@ def _unigram_pieces(text: str, config: PieceConfig) -> UnigramPieces:
 
 
 def _config(path: Path) -> tuple[PieceConfig, int]:
-    """The settings, and the number of the first position."""
+    """Return the settings, and the number of the first position."""
     try:
         read = json.loads(read_text(path))
     except OSError as error:

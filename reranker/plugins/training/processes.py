@@ -48,7 +48,7 @@ class Processes:
         return self.rank == 0
 
     def first(self, number: float) -> float:
-        """The ``number`` of process 0, so that all decide alike."""
+        """Return the ``number`` of process 0, so that all decide alike."""
         if self.size == 1:
             return number
         number_of_0 = torch.tensor([number], dtype=torch.float64)
@@ -57,7 +57,7 @@ class Processes:
         return float(number_of_0)
 
     def gather(self, value: T) -> list[T]:
-        """The ``value`` of each process."""
+        """Return the ``value`` of each process."""
         if self.size == 1:
             return [value]
         values: list[Any] = [None] * self.size
@@ -66,34 +66,35 @@ class Processes:
         return values
 
     def exchange(self, parts: Tensor) -> Tensor:
-        """``parts`` [N, ...] holds one part for each process; the result holds each process's part
-        for this one."""
+        """Exchange ``parts`` [N, ...], one part for each process; return each process's part for
+        this one."""
         received = torch.empty_like(parts)
         with _contact():
             distributed.all_to_all_single(received, parts)
         return received
 
     def join(self, part: Tensor) -> Tensor:
-        """The parts [n] of all processes, concatenated, [N n]."""
+        """Return the parts [n] of all processes, concatenated, [N n]."""
         joined = part.new_empty(self.size * len(part))
         with _contact():
             distributed.all_gather_single(joined, part)
         return joined
 
     def shares(self, items: Sequence[T]) -> Sequence[T]:
-        """Every ``size``-th of ``items``: this process's share of work that is divided evenly."""
+        """Return every ``size``-th of ``items``: this process's share of work that is divided
+        evenly."""
         return items[self.rank :: self.size]
 
     def merged(self, results: Sequence[T]) -> list[T]:
-        """The results of all processes for their ``shares``, in the order of the items."""
+        """Return the results of all processes for their ``shares``, in the order of the items."""
         parts = self.gather(list(results))
         count = sum(map(len, parts))
         return [parts[number % self.size][number // self.size] for number in range(count)]
 
     @contextmanager
     def agreeing(self) -> Iterator[None]:
-        """A context in which a RerankError of any process is raised in all of them, so that none
-        waits for one that has given up."""
+        """Raise a RerankError of any process in all of them, so that none waits for one that has
+        given up."""
         error: RerankError | None = None
         try:
             yield
@@ -111,7 +112,7 @@ class Processes:
                 raise InputError(f"process {rank} of {self.size}: {message}")
 
     def check_equal(self, value: object, what: str) -> None:
-        """Raises InputError naming a process whose ``value`` differs from that of process 0."""
+        """Raise InputError naming a process whose ``value`` differs from that of process 0."""
         values = self.gather(value)
         for rank, other in enumerate(values):
             if other != values[0]:
@@ -121,12 +122,13 @@ class Processes:
 
 
 def are_launched() -> bool:
-    """Whether a launcher started this process as one of several."""
+    """Return whether a launcher started this process as one of several."""
     return all(name in os.environ for name in _SET_BY_LAUNCHERS)
 
 
 def own_threads() -> int:
-    """The number of threads of one process when the processes on this machine share its cores."""
+    """Return the number of threads of one process when the processes on this machine share its
+    cores."""
     return max(1, torch.get_num_threads() // int(os.environ.get("LOCAL_WORLD_SIZE", 1)))
 
 
@@ -162,7 +164,7 @@ def joined(device: str) -> Iterator[tuple[Processes, str]]:
 
 
 def _store() -> Store:
-    """The store in which the processes leave their addresses for each other.
+    """Return the store in which the processes leave their addresses for each other.
 
     An elastic launcher keeps one store for all its attempts, with the addresses of processes that
     are gone (pytorch issue 135712), so each attempt has keys of its own. Launchers on several
@@ -177,7 +179,8 @@ def _store() -> Store:
 
 
 def own_gpu(device: str, number: int, processes: int) -> str:
-    """The GPU of process ``number`` on this machine; raises InputError if there are too few."""
+    """Return the GPU of process ``number`` on this machine. Raises InputError if there are too
+    few."""
     if device != "cuda":
         raise InputError(
             f"--device {device}: with several processes, use cuda; each process takes one device"
@@ -193,8 +196,8 @@ def own_gpu(device: str, number: int, processes: int) -> str:
 
 @contextmanager
 def _contact() -> Iterator[None]:
-    """Explains torch's error about a process that has gone. Its launcher knows which one, and gets
-    a moment to say so and to end this process."""
+    """Explain torch's error about a process that has gone. The launcher knows which process that
+    is, and gets a moment to say so and to end this process."""
     try:
         yield
     except RuntimeError as error:

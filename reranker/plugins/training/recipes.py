@@ -38,11 +38,11 @@ class Recipe(ABC):
 
     @property
     def finished(self) -> bool:
-        """Whether more training would not help, whatever the budget."""
+        """Return whether more training would not help, whatever the budget."""
         return False
 
     def evaluation_weights(self) -> AbstractContextManager[None]:
-        """A context in which the model holds the weights to evaluate and keep."""
+        """Return a context in which the model holds the weights to evaluate and keep."""
         return nullcontext()
 
     @abstractmethod
@@ -73,7 +73,7 @@ class Average:
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """A context in which the model has the averaged weights, once there are any."""
+        """Give the model the averaged weights, once there are any, until the end of the context."""
         current = {name: self.model.get_parameter(name).detach().clone() for name in self.weights}
         self._put(self.weights)
         try:
@@ -104,7 +104,7 @@ class FastRecipe(Recipe):
         slow: Iterable[nn.Parameter] = (),
         share: float = 1.0,
     ) -> None:
-        """``slow`` parameters learn at ``share`` of the rate."""
+        """Take ``slow`` parameters, which learn at ``share`` of the rate."""
         self.model, self.config, self.batches = model, config, batches
         later = [*slow]
         known = {*later}
@@ -243,7 +243,7 @@ class PaperRecipe(Recipe):
             self.average.start()
 
     def _phase_is_over(self) -> bool:
-        """Whether the last evaluation is worse than the best of those more than
+        """Return whether the last evaluation is worse than the best of those more than
         ``non_monotone_interval`` evaluations earlier, or the phase has used up its epochs."""
         *earlier, latest = self.history or (0.0,)
         interval = self.config.non_monotone_interval

@@ -54,9 +54,9 @@ class Run(ABC):
     recipe: Recipe
 
     def __init__(self, config: RunConfig, device: str, processes: Processes) -> None:
-        """Seeds the random numbers, so it must come before anything that uses them. With several
-        processes, each must create the run, in ``processes.agreeing()``. Raises ConfigError if
-        batches are cut into fewer shards than there are processes."""
+        """Seed the random numbers, before anything uses them. With several processes, each must
+        create the run, in ``processes.agreeing()``. Raises ConfigError if batches are cut into
+        fewer shards than there are processes."""
         if processes.size > max(1, config.shards):
             raise ConfigError(
                 f"{processes.size} processes, but shards is {config.shards}: each has to have one"
@@ -73,11 +73,11 @@ class Run(ABC):
 
     @abstractmethod
     def backward(self, batch: Batch) -> tuple[float, int]:
-        """Add the objective's gradients to the model's parameters; returns the loss in nats per
+        """Add the objective's gradients to the model's parameters; return the loss in nats per
         token and the number of tokens."""
 
     def shard(self, batch: Batch, number: int) -> Batch | None:
-        """One of ``config.shards`` parts of a batch; None if it has too few columns."""
+        """Return one of ``config.shards`` parts of a batch; None if it has too few columns."""
         columns = slice(number, None, self.config.shards)
         inputs, targets = (part[:, columns].contiguous() for part in batch[:2])
         if not inputs.shape[1]:
@@ -87,18 +87,18 @@ class Run(ABC):
         return batch._replace(inputs=inputs, targets=targets, source=source, sentences=sentences)
 
     def weight(self, batch: Batch) -> int:
-        """The weight of ``backward``'s gradient in a mean over several batches: the number of
-        tokens, over which its loss is a mean."""
+        """Return the weight of ``backward``'s gradient in a mean over several batches: the number
+        of tokens, over which the loss of ``backward`` is a mean."""
         return int((batch.targets != PADDING).sum())
 
     @property
     @abstractmethod
     def dev_tokens(self) -> int:
-        """The number of tokens of the dev data, as ``backward`` counts them."""
+        """Return the number of tokens of the dev data, as ``backward`` counts them."""
 
     @abstractmethod
     def dev_perplexity(self) -> float:
-        """Perplexity per token of the dev data, ``<eos>`` included."""
+        """Return perplexity per token of the dev data, ``<eos>`` included."""
 
     @abstractmethod
     def write_checkpoint(self, path: Path) -> None:
@@ -106,11 +106,11 @@ class Run(ABC):
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """Everything in which a run must agree with a saved state to resume from it."""
+        """Return everything in which a run must agree with a saved state to resume from it."""
 
     @property
     def share_done(self) -> float:
-        """The share of the budget used so far, 0 to 1; learning rates follow it."""
+        """Return the share of the budget used so far, 0 to 1; learning rates follow it."""
         shares = [self._share_of_time]
         if self.config.epochs and self.config.recipe != "paper":
             shares.append(self.recipe.batches.progress / self.config.epochs)
@@ -125,22 +125,22 @@ class Run(ABC):
 
     @property
     def _share_of_time(self) -> float:
-        """The share of the minutes used so far. They include the last evaluation, for which up to
-        half of them are kept."""
+        """Return the share of the minutes used so far. The minutes include the last evaluation, for
+        which up to half of them are kept."""
         if not self.config.budget_minutes:
             return 0.0
         budget = 60 * self.config.budget_minutes
         return self.progress.seconds / (budget - min(self._kept_seconds(), budget / 2))
 
     def _kept_seconds(self) -> float:
-        """The time that a batch and an evaluation take: as long as the longest evaluation or,
-        before the first, as long as training on so many tokens, which takes longer."""
+        """Return the time that a batch and an evaluation take: as long as the longest evaluation
+        or, before the first, as long as training on so many tokens, which takes longer."""
         seconds, tokens, batches = self.speed
         evaluation = self.evaluation_seconds or self.dev_tokens * seconds / max(1, tokens)
         return seconds / max(1, batches) + evaluation
 
     def evaluation_due(self, finished: bool) -> bool:
-        """Whether to evaluate now: as often as configured and at the end, at most once per
+        """Return whether to evaluate now: as often as configured and at the end, at most once per
         batch."""
         if finished or self.progress.evaluated_at == self.progress.batches:
             return self.progress.evaluated_at != self.progress.batches
@@ -194,7 +194,7 @@ class Run(ABC):
         self.write_checkpoint(path)
 
     def settings(self) -> dict[str, Any]:
-        """The configuration without budgets: a run may be given more time."""
+        """Return the configuration without budgets: a run may be given more time."""
         settings = self.config.to_dict()
         for budget in ("budget_minutes", "epochs"):
             del settings[budget]
@@ -205,7 +205,7 @@ class Run(ABC):
         return settings
 
     def trained(self) -> dict[str, Any]:
-        """A checkpoint's information about its training."""
+        """Return a checkpoint's information about its training."""
         return {
             "language": self.config.language,
             "training": self.config.to_dict(),
@@ -217,12 +217,12 @@ class Run(ABC):
 
     @property
     def stored(self) -> torch.dtype:
-        """The type in which weights are stored."""
+        """Return the type in which weights are stored."""
         return STORED[self.config.stored_precision]
 
 
 def _differences(saved: Any, identity: dict[str, Any]) -> str:
-    """The settings in which a saved state and a run differ; empty if none can be named."""
+    """Name the settings in which a saved state and a run differ; empty if none can be named."""
     run = saved.get("run") if isinstance(saved, dict) else None
     config = run.get("config") if isinstance(run, dict) else None
     if not (isinstance(run, dict) and isinstance(config, dict)):
@@ -240,7 +240,7 @@ def _differences(saved: Any, identity: dict[str, Any]) -> str:
 
 
 def _moved(states: dict[int, State], device: str) -> dict[int, State]:
-    """The states, on ``device``."""
+    """Return the states, on ``device``."""
     return {
         number: tuple(tuple(part.to(device) for part in layer) for layer in state)
         for number, state in states.items()

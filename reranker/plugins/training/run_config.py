@@ -20,7 +20,7 @@ StoredPrecision = Literal["float16", "float32", "int8"]
 
 @dataclass(frozen=True, slots=True)
 class RunConfig(ABC):
-    """How to train and, in ``model``, what; a subclass names the recipes."""
+    """The settings of a training and, in ``model``, of its model; a subclass names the recipes."""
 
     recipe: str = "fast"
     seed: int = 1
@@ -62,7 +62,7 @@ class RunConfig(ABC):
         return config
 
     def check(self) -> None:
-        """Raises ValueError or TypeError for an invalid value."""
+        """Raise ValueError or TypeError for an invalid value."""
         for each in fields(self):
             if each.default is not MISSING:
                 _check_kind(each.name, getattr(self, each.name), each.default)
@@ -84,7 +84,7 @@ class RunConfig(ABC):
                 raise ValueError(f"{name} is 0: nothing would be learned")
 
     def at_least_one(self, *names: str) -> None:
-        """Raises ValueError if a setting is less than 1."""
+        """Raise ValueError if a setting is less than 1."""
         for name in names:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -92,10 +92,10 @@ class RunConfig(ABC):
     @property
     @abstractmethod
     def architecture(self) -> str:
-        """The name of the model's architecture."""
+        """Return the name of the model's architecture."""
 
     def model_settings(self, config_class: type[Any]) -> dict[str, Any]:
-        """The settings in [model]; raises TypeError or ValueError for a wrong one."""
+        """Return the settings in [model]. Raises TypeError or ValueError for a wrong setting."""
         settings: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in self.model.items()
@@ -109,7 +109,7 @@ class RunConfig(ABC):
         return settings
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for checkpoints and for comparing with a saved run."""
+        """Return plain data, for checkpoints and for comparing with a saved run."""
         return asdict(self)
 
 
@@ -126,7 +126,8 @@ def config_path(name: Path) -> Path:
 
 
 def read_tables(path: Path) -> dict[str, dict[str, Any]]:
-    """``[training]`` and ``[model]`` of a configuration; raises ConfigError naming the file."""
+    """Read ``[training]`` and ``[model]`` of a configuration. Raises ConfigError naming the
+    file."""
     try:
         tables = tomllib.loads(read_text(path))
     except OSError as error:
@@ -152,8 +153,8 @@ _KINDS = {
 
 
 def _check_kind(name: str, value: object, default: object) -> None:
-    """Raises TypeError unless ``value`` has the type of ``default``, ValueError for a number that
-    is negative or not finite."""
+    """Raise TypeError unless ``value`` has the type of ``default``, ValueError for a number that is
+    negative or not finite."""
     if isinstance(default, tuple):
         fits = isinstance(value, tuple) and all(type(number) is int for number in value)
     else:  # true and false are not numbers here, though bool is an int in Python

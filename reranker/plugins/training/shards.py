@@ -23,8 +23,8 @@ from reranker.plugins.training.run import Run
 
 
 def backward(run: Run, batch: Batch) -> tuple[float, int]:
-    """Set the model's gradients to those of the whole batch; returns the mean loss in nats per
-    token and the number of tokens."""
+    """Set the model's gradients to those of the whole batch; return the mean loss in nats per token
+    and the number of tokens."""
     shards = run.config.shards
     parameters = _trained(run)
     sums = PairwiseSum(shards)
@@ -45,14 +45,14 @@ def _trained(run: Run) -> list[Tensor]:
 
 
 def own_shards(processes: Processes, shards: int, rank: int | None = None) -> range:
-    """The shards that process ``rank``, by default this one, computes."""
+    """Return the shards that process ``rank``, by default this one, computes."""
     rank = processes.rank if rank is None else rank
     return range(rank * shards // processes.size, (rank + 1) * shards // processes.size)
 
 
 def _weighted_gradient(run: Run, batch: Batch, shard: int) -> Tensor:
-    """A vector [P + 3]: the gradients of all parameters times the shard's weight, its summed loss,
-    its tokens, its weight; all zero if the batch has too few columns for this shard."""
+    """Return a vector [P + 3]: the gradients of all parameters times the shard's weight, its summed
+    loss, its tokens, its weight; all zero if the batch has too few columns for this shard."""
     parameters = _trained(run)
     part = run.shard(batch, shard)
     if part is None:
@@ -111,7 +111,7 @@ class PairwiseSum:
         self.parts[node] = vector
 
     def total(self, processes: Processes) -> Tensor:
-        """The whole sum, in every process; each must have added the terms ``own_shards``.
+        """Return the whole sum, in every process; each must have added the terms ``own_shards``.
 
         Each process adds up one piece of the vector.
         """
@@ -135,7 +135,7 @@ class PairwiseSum:
         return processes.join(total)[:length]
 
     def _nodes(self, terms: range) -> list[Node]:
-        """The nodes that remain once these terms have been added."""
+        """Return the nodes that remain once these terms have been added."""
         sums = PairwiseSum(self.count)
         for number in terms:
             sums.add(Node(0, number), torch.zeros(0))

@@ -12,8 +12,8 @@ from reranker.plugins.training.run_config import RunConfig
 
 @dataclass(frozen=True, slots=True)
 class SpanTrainingConfig(RunConfig):
-    """How to train: AdamW with warm-up and linear decay to zero over the budget, batches of
-    sentences with the same number of words."""
+    """The settings of a training: AdamW with warm-up and linear decay to zero over the budget,
+    batches of sentences with the same number of words."""
 
     recipe: Literal["fast"] = "fast"
     minimum_count: int = 2  # rarer words and labels are not told apart
@@ -40,7 +40,7 @@ class SpanTrainingConfig(RunConfig):
 
     @property
     def spelling_rows(self) -> int:
-        """The number of rows for letter n-grams."""
+        """Return the number of rows for letter n-grams."""
         return self.model_config(1, 1, 1).spelling_rows
 
     def model_config(
@@ -52,7 +52,7 @@ class SpanTrainingConfig(RunConfig):
         encoder: PieceConfig | None = None,
         tag_count: int = 0,
     ) -> SpanConfig:
-        """The model's configuration; raises TypeError or ValueError for a wrong setting."""
+        """Return the model's configuration. Raises TypeError or ValueError for a wrong setting."""
         sources = {"vector_size": "--vectors", "encoder": "--encoder", "tag_count": "--train"}
         for name, source in sources.items():
             if name in self.model:

@@ -61,12 +61,13 @@ class SpanRun(Run):
         teacher: Path | None = None,
         kept: Mapping[str, Any] | None = None,
     ) -> None:
-        """``start_from`` is a span model whose training continues; ``encoder``, from which its own
-        started, gives it the pieces that it lacks. Otherwise ``encoder`` initialises the new
-        model's, and without it there is none. ``teacher`` is a span model whose probabilities are
-        learned, too. ``kept`` has a temperature and tags of punctuation that take the place of
-        those found in the trees. Raises ConfigError if there is nothing to learn from, or if the
-        configuration, ``encoder`` or ``teacher`` does not fit."""
+        """Take ``start_from``, a span model whose training continues, and ``encoder``, from
+        which that model's own encoder started and which gives it missing pieces. Without
+        ``start_from``, ``encoder`` initialises the new model's encoder; without both, there is
+        none. ``teacher`` is a span model whose probabilities are learned, too. ``kept`` has a
+        temperature and tags of punctuation that take the place of those observed in the trees.
+        Raises ConfigError if there is nothing to learn from, or if the configuration,
+        ``encoder`` or ``teacher`` does not fit."""
         super().__init__(config, device, processes)
         self.start_from, self.kept = start_from, dict(kept or {})
         self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
@@ -95,7 +96,8 @@ class SpanRun(Run):
         self.recipe = FastRecipe(self.model, config, batches, slow, config.encoder_rate)
 
     def backward(self, batch: Batch) -> tuple[float, int]:
-        """The objective is the mean over words; the loss is per word, of all spans."""
+        """Add the gradients of the objective, the mean over words; the loss is per word, of all
+        spans."""
         self.model.train()
         is_unknown = torch.rand(batch.inputs.shape) < self.unknown_rates[batch.inputs]
         taught: tuple[Tensor | None, Tensor | None] = None, None
@@ -113,7 +115,8 @@ class SpanRun(Run):
         return sum(sentence.length for sentence in self.dev)
 
     def dev_perplexity(self) -> float:
-        """Perplexity per word, of the labels of all spans and, if tags are learned, of its tag."""
+        """Return perplexity per word, of the labels of all spans and, if tags are learned, of the
+        word's tag."""
         limits = self.config.batch_tokens, self.config.batch_spans
         groups = same_length(range(len(self.dev)), self.dev, *limits)
 
@@ -151,14 +154,14 @@ class SpanRun(Run):
         }
 
     def _labelled(self, trees: Sequence[TaggedTree]) -> list[LabelledSentence]:
-        """The trees that have words, labelled; a tree may hold nothing but traces."""
+        """Return the trees that have words, labelled; a tree may hold nothing but traces."""
         sentences = (labelled(self.vocabulary, tree) for tree in trees)
         return [sentence for sentence in sentences if sentence.length]
 
     def _loss(
         self, batch: Batch, words: Tensor, labels: Tensor | None = None, tags: Tensor | None = None
     ) -> tuple[Tensor, int]:
-        """The summed loss in nats, including the teacher's probabilities of ``labels`` and
+        """Return the summed loss in nats, including the teacher's probabilities of ``labels`` and
         ``tags``, and the number of words."""
         assert batch.source is not None
         loss = self.model.loss(
@@ -173,7 +176,7 @@ class SpanRun(Run):
 
 
 def punctuation_tags(trees: Iterable[TaggedTree]) -> list[str]:
-    """The tags of marks: those most of whose words have neither letters nor digits."""
+    """Return the tags of marks: those most of whose words have neither letters nor digits."""
     words, marks = Counter[str](), Counter[str]()
     for tree in trees:
         for word, tag in zip(tree.words, tree.tags, strict=False):
@@ -185,8 +188,9 @@ def punctuation_tags(trees: Iterable[TaggedTree]) -> list[str]:
 def _unknown_rates(
     sentences: Sequence[LabelledSentence], vocabulary: SpanVocabulary, share: float
 ) -> Tensor:
-    """The rate at which each word is replaced by the unknown word in training, so that the model
-    learns to handle unknown words; it is high for rare words (Stern et al. 2017, section 5)."""
+    """Return the rate at which each word is replaced by the unknown word in training, so that the
+    model learns to handle unknown words; the rate is high for rare words (Stern et al. 2017,
+    section 5)."""
     counts = Counter(row for sentence in sentences for row in sentence.words)
     rates = torch.zeros(vocabulary.word_count)
     for row in range(END + 1, vocabulary.word_count):

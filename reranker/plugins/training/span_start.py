@@ -27,7 +27,7 @@ def new_model(
     vectors: WordVectors | None,
     encoder: PretrainedEncoder | None,
 ) -> tuple[SpanVocabulary, SpanModel]:
-    """A model for the words, labels and tags of ``trees``."""
+    """Return a model for the words, labels and tags of ``trees``."""
     known, values = _known_vectors(config, trees, vectors)
     if encoder:
         encoder = encoder.with_pieces_of(_words(trees), config.known_pieces)
@@ -54,8 +54,8 @@ def extended_model(
     path: Path,
     encoder: PretrainedEncoder | None,
 ) -> tuple[SpanVocabulary, SpanModel]:
-    """The model in ``path``, with rows for the words, labels and tags of ``trees`` that are new to
-    it and, where there is the ``encoder`` that its own started from, for their pieces. Raises
+    """Return the model in ``path``, with rows for new words, labels and tags of ``trees`` and,
+    where there is the ``encoder`` that the model's own started from, for their pieces. Raises
     CheckpointError unless the file is a span model, and ConfigError if its sizes differ from the
     configuration's or the encoder's."""
     checkpoint = load_span_model(path)
@@ -88,13 +88,14 @@ def extended_model(
 
 
 def _is_like(encoder: PretrainedEncoder, pieces: AnyPieces, config: PieceConfig) -> bool:
-    """Whether the two differ in nothing but their number of pieces and their dropout."""
+    """Return whether the two differ in nothing but their number of pieces and their dropout."""
     same = replace(encoder.config, piece_count=config.piece_count, dropout=config.dropout)
     return config == same and {*pieces.pieces} <= {*encoder.pieces.pieces}
 
 
 def _with_learned(encoder: PretrainedEncoder, pieces: AnyPieces, learned: Tensor) -> Tensor:
-    """The embeddings of the encoder's pieces, ``learned`` where they are among ``pieces``."""
+    """Return the embeddings of the encoder's pieces, ``learned`` where they are among
+    ``pieces``."""
     rows = {piece: row for row, piece in enumerate(pieces.pieces)}
     embedding = encoder.weights["embedding"].clone()
     for row, piece in enumerate(encoder.pieces.pieces):
@@ -132,8 +133,8 @@ def _size(weight: Tensor) -> str:
 def _known_vectors(
     config: SpanTrainingConfig, trees: Sequence[TaggedTree], vectors: WordVectors | None
 ) -> tuple[list[str], Tensor]:
-    """The words whose vectors the checkpoint keeps, and the vectors [N, D], of unit variance:
-    those of the training trees, and the most frequent of the others."""
+    """Return the words whose vectors the checkpoint keeps, and the vectors [N, D], of unit
+    variance: the words of the training trees, and the most frequent of the others."""
     if vectors is None:
         return [], torch.zeros(0, 1)
     seen = {word.lower() for word in _words(trees)}

@@ -19,9 +19,9 @@ _LOWEST, _HIGHEST, _PRECISION = 0.25, 4.0, 0.01
 
 
 def fitted_temperature(model: SpanModel, sentences: Sequence[LabelledSentence]) -> float:
-    """The temperature of ``chart.marginals`` under which the trees of the sentences, or of some of
-    them, are most probable; 1 if none can be used. Each span is learned by itself, but a tree has
-    many: without a temperature, brackets would seem more certain than they are (Guo et al.
+    """Fit the temperature of ``chart.marginals`` under which the trees of the sentences, or of some
+    of them, are most probable; 1 if none can be used. Each span is learned by itself, but a tree
+    has many: without a temperature, brackets would seem more certain than they are (Guo et al.
     2017)."""
     usable = [
         each
@@ -34,7 +34,7 @@ def fitted_temperature(model: SpanModel, sentences: Sequence[LabelledSentence]) 
     trees = [_gains(model, sentence) for sentence in chosen]
 
     def loss(log_temperature: float) -> float:
-        """The negative log-likelihood of the trees, in nats."""
+        """Return the negative log-likelihood of the trees, in nats."""
         temperature = math.exp(log_temperature)
         return sum(log_partition(gains, temperature) - gold / temperature for gains, gold in trees)
 
@@ -43,7 +43,7 @@ def fitted_temperature(model: SpanModel, sentences: Sequence[LabelledSentence]) 
 
 
 def _gains(model: SpanModel, sentence: LabelledSentence) -> tuple[Gains, float]:
-    """The gains for a chart, and the score of the sentence's own tree."""
+    """Return the gains for a chart, and the score of the sentence's own tree."""
     device = model.embedding.device
     words, features = torch.tensor(sentence.words), torch.tensor(sentence.features)
     labels = np.zeros((sentence.length, sentence.length, model.config.label_count), np.float32)
@@ -60,7 +60,7 @@ def _gains(model: SpanModel, sentence: LabelledSentence) -> tuple[Gains, float]:
 
 
 def _minimum(function: Callable[[float], float], low: float, high: float) -> float:
-    """The position of a function's only minimum, by golden-section search."""
+    """Return the position of a function's only minimum, by golden-section search."""
     ratio = (math.sqrt(5) - 1) / 2
     inner = [high - ratio * (high - low), low + ratio * (high - low)]
     values = [function(inner[0]), function(inner[1])]

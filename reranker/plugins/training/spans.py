@@ -26,11 +26,12 @@ class LabelledSentence(NamedTuple):
 
     @property
     def length(self) -> int:
-        """The number of words."""
+        """Return the number of words."""
         return len(self.words) - 2
 
     def targets(self) -> Tensor:
-        """The label of every span, in the order of ``span_ends``, n (n + 1) / 2, then the tags."""
+        """Return the label of every span, in the order of ``span_ends``, n (n + 1) / 2, then the
+        tags."""
         size = self.length + 1
         labels = torch.full((size, size), NO_LABEL)
         for start, end, label in self.constituents:
@@ -40,7 +41,7 @@ class LabelledSentence(NamedTuple):
 
 
 def labelled(vocabulary: SpanVocabulary, tree: TaggedTree) -> LabelledSentence:
-    """A tree as a model's numbers."""
+    """Return a tree as a model's numbers."""
     words = tree.words
     spans = [
         (each.start, each.end, vocabulary.label(each.label)) for each in constituents(tree.tokens)
@@ -79,7 +80,7 @@ class SpanBatches(Batches[list[int]]):
 def same_length(
     numbers: Sequence[int], sentences: Sequence[LabelledSentence], most_words: int, most_spans: int
 ) -> list[list[int]]:
-    """``numbers`` of sentences in batches of equal length."""
+    """Return ``numbers`` of sentences in batches of equal length."""
     by_length: dict[int, list[int]] = {}
     for number in numbers:
         by_length.setdefault(sentences[number].length, []).append(number)
@@ -92,8 +93,8 @@ def same_length(
 
 
 def span_batch(sentences: Sequence[LabelledSentence]) -> Batch:
-    """Sentences with the same number of words: their words, every span's label and every word's
-    tag, and, as the source, their features."""
+    """Return a batch of sentences with the same number of words: their words, every span's label
+    and every word's tag, and, as the source, their features."""
     return Batch(
         inputs=torch.tensor([sentence.words for sentence in sentences]).T.contiguous(),
         targets=torch.stack([sentence.targets() for sentence in sentences], dim=1),

@@ -30,8 +30,9 @@ def start(model: LanguageModel, how: Start, counts: Tensor) -> None:
 
 
 def _doc(model: LanguageModel) -> None:
-    """As in nttcslab-nlp/doc_lm: torch's own initialisation for LSTMs and linear maps, whose biases
-    are 0; embedding and output uniform. Its LSTMs add two biases; here there is one, their sum."""
+    """Initialise as nttcslab-nlp/doc_lm does: torch's own initialisation for LSTMs and linear maps,
+    whose biases are 0; embedding and output uniform. The authors' LSTMs add two biases; here there
+    is one, their sum."""
     for layer in lstms(model):
         most = layer.recurrent_weight.shape[1] ** -0.5
         for weight in (layer.input_weight, layer.recurrent_weight):
@@ -45,7 +46,8 @@ def _doc(model: LanguageModel) -> None:
 
 
 def _thesis(model: LanguageModel) -> None:
-    """Daniluk (2016), section 4.2: all uniform, but for the bias of LSTMs' forget gates, 1."""
+    """Initialise as Daniluk (2016), section 4.2: all uniform, but for the bias of LSTMs' forget
+    gates, 1."""
     most = model.config.embedding_range
     for parameter in model.parameters():
         nn.init.uniform_(parameter, -most, most)
@@ -54,7 +56,8 @@ def _thesis(model: LanguageModel) -> None:
 
 
 def _choe_charniak(model: LanguageModel) -> None:
-    """As in cdg720/emnlp2016: LSTMs' biases 0, but for the forget gates', 1; all else uniform."""
+    """Initialise as cdg720/emnlp2016 does: LSTMs' biases 0, but for the forget gates', 1; all else
+    uniform."""
     _thesis(model)
     for layer in lstms(model):
         nn.init.zeros_(layer.bias)
@@ -62,7 +65,7 @@ def _choe_charniak(model: LanguageModel) -> None:
 
 
 def lstms(model: LanguageModel) -> Iterator[LstmLayer | LstmnLayer]:
-    """The layers with LSTM gates."""
+    """Yield the layers with LSTM gates."""
     for layer in model.layers:
         assert isinstance(layer, LstmLayer | LstmnLayer)
         yield layer

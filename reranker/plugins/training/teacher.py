@@ -18,7 +18,8 @@ from reranker.models.batch import PADDING, source_batch
 
 
 class Teacher:
-    """Its probabilities of labels and tags, under the smaller model's numbers of them."""
+    """A larger model's probabilities of labels and tags, under the smaller model's numbers of
+    them."""
 
     def __init__(
         self,
@@ -28,8 +29,9 @@ class Teacher:
         dtype: torch.dtype,
         device: str,
     ) -> None:
-        """``dtype`` is that of matrix products. Raises CheckpointError unless the file is a span
-        model, and ConfigError if it is of another language or the two models share no label."""
+        """Load the larger model; ``dtype`` is that of matrix products. Raises CheckpointError
+        unless the file is a span model, and ConfigError for a model of another language or without
+        a label of the smaller model."""
         known = load_span_model(path, device)
         if known.language != language:
             raise ConfigError(
@@ -49,10 +51,10 @@ class Teacher:
     def __call__(
         self, sentences: Sequence[Sequence[str]], targets: Tensor
     ) -> tuple[Tensor, Tensor | None]:
-        """For B sentences of n words: the probabilities of the labels of their S spans, [S, B, L],
-        in the order of ``span_ends``, and of their words' tags, [n, B, tags], or None if one of the
-        two models knows none. They are 0 where the teacher does not know the right label or tag,
-        which is in ``targets`` as of ``SpanModel.loss``."""
+        """Return for B sentences of n words the probabilities of the labels of their S spans, [S,
+        B, L], in the order of ``span_ends``, and of their words' tags, [n, B, tags], or None if one
+        of the two models knows none. The probabilities are 0 where the teacher does not know the
+        right label or tag, which is in ``targets`` as of ``SpanModel.loss``."""
         encoded = [self._vocabulary.encode(words) for words in sentences]
         words = torch.tensor([rows for rows, _ in encoded]).T.contiguous().to(self._device)
         features = source_batch([features for _, features in encoded]).to(self._device)
@@ -71,7 +73,8 @@ def _taught(logits: Tensor, renumbering: Tensor, targets: Tensor) -> Tensor:
 
 
 def _renumbering(numbers: Sequence[int], count: int) -> Tensor:
-    """The matrix [len(numbers), count] that brings each probability to its new number, if any."""
+    """Return the matrix [len(numbers), count] that brings each probability to its new number, if
+    any."""
     matrix = torch.zeros(len(numbers), count)
     for row, number in enumerate(numbers):
         if number != PADDING:

@@ -29,13 +29,14 @@ _AT_ONCE = 1 << 20  # tokens
 
 
 class TokenFile(Sequence[list[int]]):
-    """Sequences of ids on disk, 4 bytes per token, which the system caches as far as memory allows.
+    """The sequences of ids on disk, 4 bytes per token, which the system caches as far as memory
+    allows.
 
     Several processes may open the same file.
     """
 
     def __init__(self, path: Path) -> None:
-        """Opens what ``write`` has written."""
+        """Open a file that ``write`` has written."""
         ends = _ends(path)
         self.ends = torch.from_file(str(ends), size=ends.stat().st_size // 8, dtype=torch.int64)
         size = path.stat().st_size // 4
@@ -68,12 +69,12 @@ class TokenFile(Sequence[list[int]]):
         return ids
 
     def lengths(self) -> list[int]:
-        """The lengths of all sequences."""
+        """Return the lengths of all sequences."""
         lengths: list[int] = self.ends.diff(prepend=torch.ones(1, dtype=torch.int64)).tolist()
         return lengths
 
     def counts(self, size: int) -> Tensor:
-        """The frequency of each id below ``size``, [size]."""
+        """Return the frequency of each id below ``size``, [size]."""
         counts = torch.zeros(size, dtype=torch.int64)
         for some in torch.split(self.stream[1:], _AT_ONCE):
             counts += torch.bincount(some, minlength=size)
@@ -86,7 +87,7 @@ class StreamedTrees(Iterable[tuple[str, ...]]):
     def __init__(
         self, names: Sequence[Name], folder: Path, processes: Processes = Processes()
     ) -> None:
-        """``folder`` is where tokens are written; all ``processes`` have to see it. Raises
+        """Take the ``folder`` for the tokens, which all ``processes`` have to see. Raises
         InputError as ``treebank_files`` does."""
         self.paths, self.folder, self.processes = treebank_files(names), folder, processes
 
@@ -94,8 +95,8 @@ class StreamedTrees(Iterable[tuple[str, ...]]):
         return map(linearize, read_treebank(self.paths))
 
     def encoded(self, vocabulary: Vocabulary) -> TokenFile:
-        """The ids of the trees, which are written unless a run has done so before with the same
-        files and vocabulary."""
+        """Return the ids of the trees, which are written unless a run has done so before with the
+        same files and vocabulary."""
         path = self.folder / "tokens.bin"
         with self.processes.agreeing():  # and waiting for the first
             if self.processes.is_first:
@@ -116,7 +117,8 @@ class StreamedTrees(Iterable[tuple[str, ...]]):
 
 
 def _known_by(path: str) -> list[Any]:
-    """What tells whether a file has changed. Raises InputError if it is not there."""
+    """Return the signs by which a changed file is recognised. Raises InputError for a missing
+    file."""
     try:
         stat = os.stat(path)
     except OSError as error:
@@ -137,7 +139,7 @@ def token_files(folder: Path) -> list[Path]:
 
 
 def _is_ours(file: Path) -> bool:
-    """Whether the file, of tokens or beside them, was written by a run with --stream."""
+    """Return whether the file, of tokens or beside them, was written by a run with --stream."""
     made_of = _made_of(file.with_suffix(".json"))
     return made_of is not None and made_of.keys() >= _INCOMPLETE.keys()
 
@@ -146,7 +148,7 @@ _INCOMPLETE: dict[str, Any] = {"vocabulary": "", "files": []}
 
 
 def _made_of(known: Path) -> dict[str, Any] | None:
-    """The file's statement of what its tokens were made from; None if there is none."""
+    """Return the file's statement of what its tokens were made from; None if there is none."""
     try:
         made_of = json.loads(read_text(known))
     except (OSError, ValueError):

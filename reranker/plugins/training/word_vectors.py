@@ -28,7 +28,8 @@ _HEADER = re.compile(r"[0-9]{1,9} [0-9]{1,9}\s*")
 
 @dataclass(frozen=True, slots=True)
 class WordVectors:
-    """Words in lower case, most frequent first as such files have them, and their vectors."""
+    """A list of words in lower case, most frequent first as such files have them, and their
+    vectors."""
 
     words: tuple[str, ...]
     vectors: Tensor  # [N, D] float32
@@ -67,8 +68,8 @@ class WordVectors:
         return cls(tuple(rows), torch.from_numpy(np.stack(list(rows.values()))))
 
     def classes(self, rare: Collection[str], count: int) -> dict[str, int]:
-        """The class, 0 to ``count`` - 1, of each word that has a letter and no digit; empty if none
-        of these words is ``rare``.
+        """Return the class, 0 to ``count`` - 1, of each word that has a letter and no digit; empty
+        if none of these words is ``rare``.
 
         Spherical k-means (by the angle between vectors), fitted to the ``rare`` words, for which
         the classes are made, from centers evenly spread over their frequencies. In float64, so that
@@ -130,14 +131,14 @@ def start_embedding(model: LanguageModel, vocabulary: Vocabulary, vectors: WordV
 
 
 def _nearest(points: Tensor, centers: Tensor) -> Tensor:
-    """The center with the smallest angle to each point, [N]."""
+    """Return the center with the smallest angle to each point, [N]."""
     step = max(1, _PRODUCTS // len(centers))
     starts = range(0, len(points), step)
     return torch.cat([(points[at : at + step] @ centers.T).argmax(1) for at in starts])
 
 
 def _numbers(texts: Sequence[str]) -> NDArray[np.float32]:
-    """The numbers; empty unless all are finite."""
+    """Return the numbers; empty unless all are finite."""
     try:
         with np.errstate(over="ignore"):
             numbers = np.array(texts, dtype=np.float32)

@@ -42,7 +42,7 @@ from reranker.trees.treebank import read_treebank, treebank_files
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train in this process, alone or as one of those started by a launcher; returns the exit
+    """Train in this process, alone or as one of those started by a launcher; return the exit
     code."""
     with joined(arguments.device) as (processes, arguments.device):
         if are_launched() and not (arguments.threads or "OMP_NUM_THREADS" in os.environ):
@@ -57,15 +57,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def log_folder(arguments: argparse.Namespace) -> Path:
-    """The folder with the run's log and state."""
+    """Return the folder with the run's log and state."""
     folder: Path | None = arguments.log_folder
     return folder or Path("runs") / arguments.out.stem
 
 
 def configuration(arguments: argparse.Namespace, processes: int) -> RunConfig:
-    """The configuration given by --config and other flags. With several ``processes`` (0: a plain
-    run), batches are cut into as many shards unless the number is given. Raises ConfigError naming
-    the file."""
+    """Return the configuration given by --config and other flags. With several ``processes`` (0: a
+    plain run), batches are cut into as many shards unless the number is given. Raises ConfigError
+    naming the file."""
     architecture = read_tables(arguments.config).get("model", {}).get("architecture")
     kind: type[RunConfig] = TrainingConfig
     if architecture == SpanModel.architecture:
@@ -89,8 +89,8 @@ def configuration(arguments: argparse.Namespace, processes: int) -> RunConfig:
 
 
 def output(arguments: argparse.Namespace) -> Path:
-    """The file to write; creates its folder and the log folder. Raises InputError if it, or a file
-    in the log folder, would replace something else."""
+    """Return the file to write; create its folder and the log folder. Raises InputError if the
+    file, or a file in the log folder, would replace something else."""
     for folder in (arguments.out.parent, log_folder(arguments)):
         make_folder(folder)
     names = ("train", "dev", "train_target", "dev_target")
@@ -176,8 +176,8 @@ def _new_run(
 def _trees(
     arguments: argparse.Namespace, config: RunConfig, processes: Processes
 ) -> tuple[Any, Any]:
-    """The content of --train and --dev: tokens of trees, with their tags for a span model, or of
-    lines of text."""
+    """Return the content of --train and --dev: tokens of trees, with their tags for a span model,
+    or of lines of text."""
     is_text = isinstance(config, TrainingConfig) and config.text
     folder = log_folder(arguments)
     if arguments.stream:
@@ -200,7 +200,8 @@ def _announce(train: int | str, dev: int, noun: str, folder: Path) -> None:
 
 
 class _ProgressBar:
-    """Share of the budget used, loss, best dev perplexity and speed, on a terminal."""
+    """A bar with the share of the budget used, loss, best dev perplexity and speed, on a
+    terminal."""
 
     def __init__(self) -> None:
         from tqdm import tqdm
@@ -216,7 +217,7 @@ class _ProgressBar:
         self._first_tokens: int | None = None  # of this run; a resumed one has trained on others
 
     def report(self, progress: Progress, loss: float, done: float) -> None:
-        """``loss`` in nats per token; ``done`` from 0 to 1."""
+        """Show the ``loss`` in nats per token; ``done`` is from 0 to 1."""
         if self._first_tokens is None:
             self._first_tokens = progress.tokens
         seconds = max(1e-9, time.monotonic() - self._start)
