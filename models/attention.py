@@ -100,7 +100,7 @@ class PastAttention(Reader):
         self.prediction_weight = matrix(size, size)  # W^X
 
     def initial_state(self, batch: int) -> LayerState:
-        """W^Y k_i and v_i of the last L positions, and which of these there are.
+        """Return W^Y k_i and v_i of the last L positions, and which of these positions there are.
 
         Keys are stored after W^Y, so that scoring computes each once.
         """

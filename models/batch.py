@@ -12,7 +12,7 @@ PADDING = -1
 
 
 class Batch(NamedTuple):
-    """What a model reads, and what it must predict."""
+    """A batch of inputs that a model reads, and of targets that it must predict."""
 
     inputs: Tensor  # [T, B]
     targets: Tensor  # [T, B]; PADDING where there is nothing to predict
@@ -23,8 +23,8 @@ class Batch(NamedTuple):
 
 
 def whole_trees(sequences: Sequence[Sequence[int]], eos: int) -> Batch:
-    """A batch in which every tree starts from ``<eos>``, as in scoring; each of ``sequences`` ends
-    in it."""
+    """Return a batch in which every tree starts from ``<eos>``, as in scoring; each of
+    ``sequences`` ends in ``<eos>``."""
     length = max(map(len, sequences))
     inputs = torch.full((length, len(sequences)), eos)
     targets = torch.full((length, len(sequences)), PADDING)
@@ -36,7 +36,8 @@ def whole_trees(sequences: Sequence[Sequence[int]], eos: int) -> Batch:
 
 
 def source_batch(sources: Sequence[Sequence[Sequence[int]]]) -> Tensor:
-    """[S, B, F]: the features of each position of each source, PADDING where there is none."""
+    """Return [S, B, F]: the features of each position of each source, PADDING where there is
+    none."""
     width = max(len(features) for source in sources for features in source)
     batch = torch.full((max(map(len, sources)), len(sources), width), PADDING)
     for column, source in enumerate(sources):

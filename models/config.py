@@ -56,13 +56,13 @@ class Config:
 
     @property
     def reader_size(self) -> int:
-        """The size of h*, which a reader computes from the last layer's outputs; 0 without a
+        """Return the size of h*, which a reader computes from the last layer's outputs; 0 without a
         reader."""
         return 0
 
     @property
     def layer_sizes(self) -> tuple[int, ...]:
-        """The sizes of h^0 (the embedding) to h^N, and of h* where there is a reader."""
+        """Return the sizes of h^0 (the embedding) to h^N, and of h* where there is a reader."""
         sizes = (self.embedding_size, *self.hidden_sizes)
         return (*sizes, self.reader_size) if self.reader_size else sizes
 
@@ -85,7 +85,7 @@ class ThesisConfig(Config):
 
 @dataclass(frozen=True, slots=True)
 class WindowConfig(ThesisConfig):
-    """Of a model that looks back at the last L = ``window`` tokens."""
+    """The configuration of a model that looks back at the last L = ``window`` tokens."""
 
     window: int = 4
 
@@ -98,7 +98,8 @@ class WindowConfig(ThesisConfig):
 
 
 def parts_of(hidden_size: int, parts: int) -> int:
-    """The size of each of ``parts`` equal parts; raises ValueError if it is not a whole number."""
+    """Return the size of each of ``parts`` equal parts. Raises ValueError if the size is not a
+    whole number."""
     if hidden_size % parts:
         raise ValueError(
             f"the last of hidden_sizes is {hidden_size}, which is not a multiple of {parts}"

@@ -7,7 +7,8 @@ from torch import Tensor
 
 
 def locked_dropout(values: Tensor, rate: float, training: bool) -> Tensor:
-    """Variational dropout of [T, B, ...]: every time step of a sequence gets the same mask."""
+    """Apply variational dropout to [T, B, ...]: every time step of a sequence gets the same
+    mask."""
     return _dropped(values, (1, *values.shape[1:]), rate, training)
 
 
@@ -18,7 +19,7 @@ def shared_dropout(components: Tensor, rate: float, training: bool) -> Tensor:
 
 
 def row_dropout(weight: Tensor, rate: float, training: bool) -> Tensor:
-    """Drops whole rows of an embedding matrix [V, D], that is, words."""
+    """Drop whole rows of an embedding matrix [V, D], that is, words."""
     return _dropped(weight, (weight.shape[0], 1), rate, training)
 
 

@@ -14,7 +14,7 @@ from reranker.models.layer import LayerState, LstmLayer
 
 
 class Encoded(NamedTuple):
-    """What a decoder needs of B source sentences of at most S positions."""
+    """The encoding of B source sentences of at most S positions, for a decoder."""
 
     outputs: Tensor  # s, [B, S, H]; zero after a sentence's end
     is_position: Tensor  # [B, S]; False after a sentence's end
@@ -73,7 +73,7 @@ class Encoder(nn.Module):
 def _both_directions(
     data: Tensor, packed: PackedSequence, ahead: LstmLayer, back: LstmLayer
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The sum of both directions' outputs [N, H]; the last h and c of each, [2, B, H]."""
+    """Return the sum of both directions' outputs [N, H]; the last h and c of each, [2, B, H]."""
     weights = [*ahead.kernel_weights(data.dtype), *back.kernel_weights(data.dtype)]
     size = ahead.recurrent_weight.shape[1]
     zeros = data.new_zeros(2, int(packed.batch_sizes[0]), size)

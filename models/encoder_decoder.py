@@ -55,14 +55,14 @@ class EncoderDecoderConfig(Config):
 
 
 class AttendedSource(NamedTuple):
-    """What the decoder attends to, for B sentences of at most S positions."""
+    """The encoding that the decoder attends to, for B sentences of at most S positions."""
 
     keys: Tensor  # W_a s, [B, S, H]
     values: Tensor  # s, [B, S, H]
     is_position: Tensor  # [B, S]
 
     def rows(self, which: Tensor) -> AttendedSource:
-        """The memory of some sentences."""
+        """Return the memory of some sentences."""
         return AttendedSource(*(part[which] for part in self))
 
 
@@ -120,7 +120,8 @@ class EncoderDecoder(Output):
     def forward(
         self, tokens: Tensor, memory: AttendedSource, state: DecoderState
     ) -> tuple[Features, DecoderState]:
-        """Features after reading each of ``tokens`` [T, R] from ``state``, and the last state.
+        """Return features after reading each of ``tokens`` [T, R] from ``state``, and the last
+        state.
 
         R is a multiple of the sentences in ``memory``: that many consecutive rows attend to each,
         as in a beam.
@@ -143,7 +144,7 @@ class EncoderDecoder(Output):
         return Features(components, log_weights, last, output, alpha), steps.state
 
     def _steps(self, embedded: Tensor, memory: AttendedSource, state: DecoderState) -> _Steps:
-        """The recurrence over [T, R, E]: each step needs the attention of the previous one."""
+        """Run the recurrence over [T, R, E]: each step needs the attention of the previous one."""
         first, *others = self.layers
         assert isinstance(first, LstmLayer)
         size = self.config.embedding_size
@@ -174,7 +175,7 @@ class EncoderDecoder(Output):
         return steps._replace(state=(*layers, (fed,)))
 
     def _attended(self, hidden: Tensor, memory: AttendedSource) -> tuple[Tensor, Tensor]:
-        """h^3 [R, A] and a [R, S] for h^2 [R, H]."""
+        """Return h^3 [R, A] and a [R, S] for h^2 [R, H]."""
         sentences, positions, size = memory.keys.shape
         queries = hidden.view(sentences, -1, size)
         scores = queries @ memory.keys.transpose(1, 2)  # [B, R / B, S]

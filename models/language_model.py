@@ -39,14 +39,15 @@ class LanguageModel(Output):
         self.add_output()
 
     def initial_state(self, batch: int) -> State:
-        """The state before the first token, in which every candidate starts."""
+        """Return the state before the first token, in which every candidate starts."""
         modules = (*self.layers, self.reader) if self.reader is not None else (*self.layers,)
         return tuple(module.initial_state(batch) for module in modules)
 
     def forward(
         self, tokens: Tensor, state: State, dtype: torch.dtype | None = None
     ) -> tuple[Features, State]:
-        """Features after reading each of ``tokens`` [T, B] from ``state``, and the last state.
+        """Return features after reading each of ``tokens`` [T, B] from ``state``, and the last
+        state.
 
         Matrix products are computed in ``dtype``; parameters keep theirs.
         """
@@ -79,8 +80,9 @@ class LanguageModel(Output):
     def step(
         self, tokens: Tensor, state: State, projected: Tensor | None = None
     ) -> tuple[Features, State]:
-        """``forward`` for one token per row, [B], without dropout or gradients: the features lack
-        the time axis. ``projected`` is what the first layer makes of the tokens, if known."""
+        """Run ``forward`` for one token per row, [B], without dropout or gradients: the features
+        lack the time axis. ``projected`` is the first layer's projection of the tokens, if
+        known."""
         hidden = functional.embedding(tokens, self.embedding)
         outputs = [hidden]
         new_state = []

@@ -25,42 +25,43 @@ class Layer(nn.Module, ABC):
 
     @abstractmethod
     def initial_state(self, batch: int) -> LayerState:
-        """What the layer remembers before the first token."""
+        """Return the layer's state before the first token."""
 
     @abstractmethod
     def forward(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
-        """Outputs [T, B, H] for inputs [T, B, D], and the last state."""
+        """Return outputs [T, B, H] for inputs [T, B, D], and the last state."""
 
     def project(self, inputs: Tensor) -> Tensor:
-        """The part of ``step`` that depends on inputs [N, D] alone, for any number of positions at
-        once."""
+        """Compute the part of ``step`` that depends on inputs [N, D] alone, for any number of
+        positions at once."""
         return inputs
 
     @abstractmethod
     def step(self, projected: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
-        """One time step for B projected inputs, without dropout or gradients: the output [B, H] and
-        the new state."""
+        """Run one time step for B projected inputs, without dropout or gradients: return the output
+        [B, H] and the new state."""
 
 
 class Reader(nn.Module, ABC):
-    """Makes h*, from which words are predicted, from a layer's present and past outputs."""
+    """A module that makes h*, from which words are predicted, from a layer's present and past
+    outputs."""
 
     @abstractmethod
     def initial_state(self, batch: int) -> LayerState:
-        """An empty past."""
+        """Return an empty past."""
 
     @abstractmethod
     def forward(
         self, outputs: Tensor, tokens: Tensor, state: LayerState
     ) -> tuple[Tensor, Tensor | None, LayerState]:
-        """h* [T, B, K] for outputs [T, B, H] after reading ``tokens`` [T, B]; the attention to the
-        last L positions, oldest first, [T, B, L], or None if it has no attention; the last
-        state."""
+        """Return h* [T, B, K] for outputs [T, B, H] after reading ``tokens`` [T, B]; the attention
+        to the last L positions, oldest first, [T, B, L], or None for a reader without attention;
+        the last state."""
 
     def step(
         self, outputs: Tensor, tokens: Tensor, state: LayerState
     ) -> tuple[Tensor, Tensor | None, LayerState]:
-        """One time step of ``forward``; its tensors lack the first dimension."""
+        """Run one time step of ``forward``; its tensors lack the first dimension."""
         read, attention, state = self(outputs.unsqueeze(0), tokens.unsqueeze(0), state)
         return read[0], None if attention is None else attention[0], state
 
@@ -94,7 +95,7 @@ class LstmLayer(Layer):
         self.bias.data[hidden_size : 2 * hidden_size] = 1.0
 
     def initial_state(self, batch: int) -> LayerState:
-        """h_0 = c_0 = 0, [batch, H] each."""
+        """Return h_0 = c_0 = 0, [batch, H] each."""
         size = self.recurrent_weight.shape[1]
         return self.bias.new_zeros(batch, size), self.bias.new_zeros(batch, size)
 
@@ -114,12 +115,13 @@ class LstmLayer(Layer):
         return outputs, (hidden[0], cell[0])
 
     def dropped_weight(self) -> Tensor:
-        """The recurrent weight after DropConnect, [4 H, H]: a local value passed to the kernel, so
-        that nothing can silently bypass it."""
+        """Return the recurrent weight after DropConnect, [4 H, H]: a local value passed to the
+        kernel, so that nothing can silently bypass it."""
         return functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
 
     def kernel_weights(self, dtype: torch.dtype) -> list[Tensor]:
-        """The weights in the form torch's LSTM takes, in ``dtype``; its second bias is zero."""
+        """Return the weights in the form torch's LSTM takes, in ``dtype``; the second bias of
+        torch's LSTM is zero."""
         bias = self.bias.to(dtype)
         weights = [self.input_weight.to(dtype), self.dropped_weight().to(dtype)]
         return [*weights, bias, torch.zeros_like(bias)]
@@ -141,7 +143,7 @@ class LstmLayer(Layer):
 
 
 def lstm_layers(config: Config) -> Iterator[LstmLayer]:
-    """LSTM layers, each on top of the one before, the first on the embedding.
+    """Yield LSTM layers, each on top of the one before, the first on the embedding.
 
     A generator, so that a model's embedding draws its random numbers before its layers do.
     """
@@ -152,25 +154,27 @@ def lstm_layers(config: Config) -> Iterator[LstmLayer]:
 
 
 def lstm_cell(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-    """Hidden and cell state [B, H] of an LSTM from its gates' sums [B, 4 H] and the cell before."""
+    """Return hidden and cell state [B, H] of an LSTM from its gates' sums [B, 4 H] and the cell
+    before."""
     into, keep, new, out = gates.chunk(4, dim=1)
     cell = torch.sigmoid(keep) * cell + torch.sigmoid(into) * _tanh(new)
     return torch.sigmoid(out) * _tanh(cell), cell
 
 
 def _tanh(values: Tensor) -> Tensor:
-    """tanh; torch's own takes four times as long on a CPU."""
+    """Compute tanh; torch's own takes four times as long on a CPU."""
     return torch.sigmoid(2 * values).mul(2).sub(1)
 
 
 def matrix(outputs: int, inputs: int) -> nn.Parameter:
-    """A trainable weight [outputs, inputs] with Xavier's scale."""
+    """Return a trainable weight [outputs, inputs] with Xavier's scale."""
     weight = nn.Parameter(torch.empty(outputs, inputs))
     nn.init.xavier_uniform_(weight)
     return weight
 
 
 def product(inputs: Tensor, weight: Tensor) -> Tensor:
-    """``weight`` [N, D] times each of ``inputs`` [..., D], in the inputs' precision: [..., N]."""
+    """Multiply ``weight`` [N, D] with each of ``inputs`` [..., D], in the inputs' precision: [...,
+    N]."""
     flat = linear(inputs.flatten(0, -2), weight.to(inputs.dtype))
     return flat.view(*inputs.shape[:-1], -1)

@@ -67,7 +67,7 @@ class LstmnLayer(Layer):
         self.score_weight = matrix(1, hidden_size)  # v
 
     def initial_state(self, batch: int) -> LayerState:
-        """The tape, [W_h h_i, h_i, c_i] for each place; which places are filled; s."""
+        """Return the tape, [W_h h_i, h_i, c_i] for each place; which places are filled; s."""
         size = len(self.key_weight)
         tape = self.bias.new_zeros(batch, self.window, 3 * size)
         filled = tape.new_zeros(batch, self.window, dtype=torch.bool)

@@ -34,7 +34,8 @@ _LOG2_E = math.log2(math.e)
 def log_probabilities(
     components: Tensor, log_weights: Tensor, embedding: Tensor, bias: Tensor
 ) -> Tensor:
-    """log P over the whole vocabulary, [N, V]: the equation as written, for tests and analysis."""
+    """Compute log P over the whole vocabulary, [N, V]: the equation as written, for tests and
+    analysis."""
     per_softmax = torch.log_softmax(components @ embedding.T + bias, dim=-1)  # [N, J, V]
     return torch.logsumexp(log_weights.unsqueeze(-1) + per_softmax, dim=1)
 
@@ -42,7 +43,7 @@ def log_probabilities(
 def target_log_probability(
     components: Tensor, log_weights: Tensor, embedding: Tensor, bias: Tensor, targets: Tensor
 ) -> Tensor:
-    """log P of each row's target, [N]; no gradient."""
+    """Compute log P of each row's target, [N]; no gradient."""
     with torch.no_grad():
         log_sums = log_normalisers(components, embedding, bias)
         rows = torch.arange(len(targets), device=targets.device)
@@ -50,7 +51,7 @@ def target_log_probability(
 
 
 def log_normalisers(components: Tensor, embedding: Tensor, bias: Tensor) -> Tensor:
-    """log sum_v exp(W_v k_j + b_v), [N, J]; no gradient.
+    """Compute log sum_v exp(W_v k_j + b_v), [N, J]; no gradient.
 
     On a CPU a row's result is the same to the last bit whatever the other rows are.
     """
@@ -78,8 +79,8 @@ def continuations(
     rows: Tensor,
     targets: Tensor,
 ) -> Tensor:
-    """log P of ``targets`` [E], each predicted from the row ``rows`` [E] of ``components``, whose
-    normalisers are ``log_sums``; a row may occur several times. [E]; no gradient."""
+    """Compute log P of ``targets`` [E], each predicted from the row ``rows`` [E] of ``components``,
+    whose normalisers are ``log_sums``; a row may occur several times. [E]; no gradient."""
     result = []
     for start in range(0, len(rows), _EDGE_ROWS):
         mine, goals = (part[start : start + _EDGE_ROWS] for part in (rows, targets))
@@ -93,7 +94,7 @@ def continuations(
 def negative_log_likelihood(
     components: Tensor, log_weights: Tensor, embedding: Tensor, bias: Tensor, targets: Tensor
 ) -> Tensor:
-    """The sum of -log P(target) over all rows, a scalar, with gradients for the first four.
+    """Compute the sum of -log P(target) over all rows, a scalar, with gradients for the first four.
 
     The gradients are made during the forward pass, while each block of exponentials exists.
     """
@@ -164,8 +165,9 @@ class _NegativeLogLikelihood(torch.autograd.Function):
 def _exponentials(
     augmented: Tensor, weight: Tensor, ones: int, wide: torch.dtype
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """e = exp(logits) [R, V]; e times ``weight`` [R, width], sum_v exp(logit[v]) W[v]; the sums of
-    e's rows [R], which are column ``ones`` of that; the log of the sum of exp(logits) [R].
+    """Return e = exp(logits) [R, V]; e times ``weight`` [R, width], sum_v exp(logit[v]) W[v]; the
+    sums of e's rows [R], which are column ``ones`` of that product; the log of the sum of
+    exp(logits) [R].
 
     Where a row's sum leaves the number range, all rows of e are divided by their maximum.
     """
@@ -183,14 +185,14 @@ def _exponentials(
 
 
 def _blocks(components: Tensor, embedding: Tensor, elements: int) -> Iterator[slice]:
-    """Slices of rows whose logits have about ``elements`` elements."""
+    """Yield slices of rows whose logits have about ``elements`` elements."""
     count, mixture = components.shape[:2]
     step = max(1, elements // (mixture * embedding.shape[0]))
     return (slice(start, start + step) for start in range(0, count, step))
 
 
 def _log_sums(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """logsumexp of the logits, [R], the vocabulary in blocks that stay in the cache.
+    """Compute logsumexp of the logits, [R], the vocabulary in blocks that stay in the cache.
 
     Powers of two cost a third of exp. The maximum of a row is only subtracted where its sum would
     leave the number range, which trained logits never approach; a maximum for each row would cost
@@ -218,7 +220,7 @@ def _log_joint(
     targets: Tensor,
     log_sums: Tensor,
 ) -> Tensor:
-    """log pi_j + log p_j(target), [n, J], in the precision of ``log_sums``."""
+    """Compute log pi_j + log p_j(target), [n, J], in the precision of ``log_sums``."""
     picked = (components * weight[targets].unsqueeze(1)).sum(-1, dtype=log_sums.dtype)
     logits = picked + bias[targets].unsqueeze(1)
     return log_weights + logits - log_sums.view_as(log_weights)

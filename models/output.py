@@ -20,7 +20,7 @@ _PROJECTION_GAIN = 2.0  # from LSTM outputs of about 0.2 in size, makes k about 
 
 
 class Features(NamedTuple):
-    """What the output distribution at each position is computed from."""
+    """The features from which the output distribution at each position is computed."""
 
     components: Tensor  # k, [T, B, J, D]
     log_weights: Tensor  # log pi, [T, B, J]
@@ -29,14 +29,14 @@ class Features(NamedTuple):
     attention: Tensor | None = None  # alpha, [T, B, L], the oldest of the window first
 
     def at(self, positions: Tensor | slice) -> Features:
-        """What words are predicted from at some positions, [N, ...]: a mask [T, B] or a slice."""
+        """Return the features at some positions, [N, ...]: a mask [T, B] or a slice."""
         return self._replace(
             components=self.components[positions], log_weights=self.log_weights[positions]
         )
 
     def blocks(self, elements: int, vocabulary_size: int) -> Iterator[Features]:
-        """Positions [N, ...] in order, so many at a time that their logits, [n, J, V], are about
-        ``elements`` numbers."""
+        """Yield positions [N, ...] in order, so many at a time that their logits, [n, J, V], are
+        about ``elements`` numbers."""
         count, mixture = self.log_weights.shape
         step = max(1, elements // (mixture * vocabulary_size))
         for start in range(0, count, step):
@@ -100,11 +100,11 @@ class Output(nn.Module):
 
     @property
     def output_weight(self) -> Tensor:
-        """W, [V, D]: the embedding itself if tied."""
+        """Return W, [V, D]: the embedding itself if tied."""
         return self.embedding if self.decoder is None else self.decoder
 
     def target_log_probability(self, features: Features, targets: Tensor) -> Tensor:
-        """log P of ``targets`` (the features' shape without J and D), no gradient."""
+        """Compute log P of ``targets`` (the features' shape without J and D), no gradient."""
         flat = mixture.target_log_probability(
             features.components.flatten(0, -3),
             features.log_weights.flatten(0, -2),
@@ -115,8 +115,8 @@ class Output(nn.Module):
         return flat.view(targets.shape)
 
     def log_probabilities(self, features: Features) -> Tensor:
-        """log P over the vocabulary, [..., V]: the equation as written, for beams, tests and
-        analysis."""
+        """Compute log P over the vocabulary, [..., V]: the equation as written, for beams, tests
+        and analysis."""
         return mixture.log_probabilities(
             features.components.flatten(0, -3),
             features.log_weights.flatten(0, -2),
@@ -125,8 +125,8 @@ class Output(nn.Module):
         ).view(*features.log_weights.shape[:-1], -1)
 
     def mixed(self, outputs: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """k (equation 11 of Takase et al. 2018) and log pi (equation 10) from the outputs of
-        ``decoded_layers``."""
+        """Compute k (equation 11 of Takase et al. 2018) and log pi (equation 10) from the outputs
+        of ``decoded_layers``."""
         last = outputs[-1]
         if not self.projections:
             components = last.unsqueeze(-2)

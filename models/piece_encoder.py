@@ -67,7 +67,7 @@ class PieceConfig:
 
 
 class PieceEncoder(nn.Module):
-    """Pieces of words in, a vector for every word out."""
+    """A transformer that reads pieces of words and returns a vector for every word."""
 
     def __init__(self, config: PieceConfig) -> None:
         super().__init__()
@@ -94,9 +94,9 @@ class PieceEncoder(nn.Module):
         self.layers = nn.TransformerEncoder(layer, config.layers, enable_nested_tensor=False)
 
     def forward(self, pieces: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """The output at each word's last piece, [T, B, size]. ``pieces`` [T, B, P] are those of
-        each word, at least one, followed by PADDING. A sentence that does not fit the positions is
-        read in windows that overlap by half. ``dtype`` is that of matrix products."""
+        """Return the output at each word's last piece, [T, B, size]. ``pieces`` [T, B, P] are those
+        of each word, at least one, followed by PADDING. A sentence that does not fit the positions
+        is read in windows that overlap by half. ``dtype`` is that of matrix products."""
         is_piece = pieces != PADDING
         counts = is_piece.sum(2).T
         lengths = counts.sum(1)
@@ -127,8 +127,8 @@ class PieceEncoder(nn.Module):
         return read.transpose(0, 1)
 
     def _mask(self, is_read: Tensor, rows: int) -> Tensor | None:
-        """What is added to attention, [B or 1, heads, rows, N], or, without classes of distances,
-        what it is limited to, [B, 1, 1, N], from ``is_read`` [B, N]."""
+        """Return the summand for attention, [B or 1, heads, rows, N], or, without classes of
+        distances, the limit of attention, [B, 1, 1, N], from ``is_read`` [B, N]."""
         limit = None if is_read.all() else is_read[:, None, None]
         if not self.config.distance_classes:
             return limit
@@ -140,8 +140,8 @@ class PieceEncoder(nn.Module):
         return added if limit is None else added.masked_fill(~limit, -math.inf)
 
     def _in_windows(self, pieces: Tensor, dtype: torch.dtype) -> Tensor:
-        """``forward`` for one sentence: each word's vector comes from the window whose middle is
-        nearest."""
+        """Run ``forward`` for one sentence: each word's vector comes from the window whose middle
+        is nearest."""
         counts = (pieces != PADDING).sum((1, 2)).tolist()
         read = []
         for start, end, first, last in windows(counts, self.config.positions):
@@ -150,9 +150,9 @@ class PieceEncoder(nn.Module):
 
 
 def windows(counts: Sequence[int], positions: int) -> Iterator[tuple[int, int, int, int]]:
-    """The windows over words of these many pieces each: a window's first word and the one after its
-    last, then the same two for the words whose vectors are taken from it. No window has more than
-    ``positions`` pieces.
+    """Yield the windows over words of these many pieces each: a window's first word and the one
+    after its last, then the same two for the words whose vectors are taken from the window. No
+    window has more than ``positions`` pieces.
 
     >>> list(windows([1] * 10, 6))
     [(0, 6, 0, 4), (3, 9, 4, 7), (6, 10, 7, 10)]
@@ -170,8 +170,8 @@ def windows(counts: Sequence[int], positions: int) -> Iterator[tuple[int, int, i
 
 
 def distance_class(distance: Tensor, classes: int) -> Tensor:
-    """The classes of distances: half of them for pieces behind, a quarter for single distances, the
-    others for ranges that grow with the logarithm (Raffel et al. 2020, section 2.1).
+    """Return the classes of distances: half of them for pieces behind, a quarter for single
+    distances, the others for ranges that grow with the logarithm (Raffel et al. 2020, section 2.1).
 
     >>> distance_class(torch.tensor([-200, -1, 0, 1, 7, 8, 200]), 32).tolist()
     [15, 1, 0, 17, 23, 24, 31]
@@ -186,9 +186,9 @@ def distance_class(distance: Tensor, classes: int) -> Tensor:
 def _layer_output(
     layer: nn.TransformerEncoderLayer, data: Tensor, length: int, mask: Tensor | None
 ) -> Tensor:
-    """A layer's output for ``data`` [B, N, size], which attends to the first ``length`` positions,
-    with ``mask`` as torch's attention takes it. It computes what torch's own layer does, with
-    packed weights."""
+    """Compute a layer's output for ``data`` [B, N, size], which attends to the first ``length``
+    positions, with ``mask`` as torch's attention takes it. The computation is that of torch's own
+    layer, with packed weights."""
     attention, outer = layer.self_attn, layer.self_attn.out_proj
     inputs = _product(attention, attention.in_proj_weight, attention.in_proj_bias, data)
     heads = inputs.view(*data.shape[:2], 3, attention.num_heads, -1).permute(2, 0, 3, 1, 4)
@@ -208,6 +208,6 @@ def _layer_output(
 def _product(
     owner: nn.Module, weight: Tensor, bias: Tensor, data: Tensor, gelu: bool = False
 ) -> Tensor:
-    """``linear`` with a weight [M, D] of ``owner`` for ``data`` [B, N, D]: [B, N, M]."""
+    """Apply ``linear`` with a weight [M, D] of ``owner`` to ``data`` [B, N, D]: [B, N, M]."""
     result = linear(data.flatten(0, 1), packed(owner, weight), bias, gelu)
     return result.view(*data.shape[:2], -1)

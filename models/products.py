@@ -35,8 +35,8 @@ _PACKED_FOR = 960  # rows; the layout is the same for fewer
 def linear(
     inputs: Tensor, weight: Tensor, bias: Tensor | None = None, gelu: bool = False
 ) -> Tensor:
-    """``weight`` [M, D] times each of ``inputs`` [N, D], plus ``bias`` [M]: [N, M]; then GELU, if
-    wanted."""
+    """Multiply ``weight`` [M, D] with each of ``inputs`` [N, D], plus ``bias`` [M]: [N, M]; then
+    GELU, if wanted."""
     if not _is_for_one_dnn(inputs):
         product = functional.linear(inputs, weight, bias)
         return functional.gelu(product) if gelu else product
@@ -47,9 +47,9 @@ def linear(
 
 
 def packed(owner: nn.Module, weight: Tensor) -> Tensor:
-    """A module's weight in the layout with which ``linear`` is fastest, cached for the next call. A
-    change in place is noticed, one through ``weight.data`` is not. A weight that requires gradients
-    is returned unpacked: torch's fused optimizers change it without a trace."""
+    """Return a module's weight in the layout with which ``linear`` is fastest, cached for the next
+    call. A change in place is noticed, one through ``weight.data`` is not. A weight that requires
+    gradients is returned unpacked: torch's fused optimizers change it without a trace."""
     if not _is_for_one_dnn(weight) or weight.requires_grad or weight.is_inference():
         return weight  # one made for inference has no version
     held, version = weight.detach(), weight._version
@@ -62,14 +62,15 @@ def packed(owner: nn.Module, weight: Tensor) -> Tensor:
 
 
 def bulk_rows(count: int) -> int:
-    """The number of rows to which a product of ``count`` rows is padded: one of a few values, since
-    oneDNN keeps half a megabyte for each number of rows it has met with each weight."""
+    """Return the number of rows to which a product of ``count`` rows is padded: one of a few
+    values, since oneDNN keeps half a megabyte for each number of rows it has met with each
+    weight."""
     return _raised(count, ROW_MULTIPLE if count <= 128 else 64 if count <= 384 else 192)
 
 
 def step_rows(count: int, multiple: int) -> int:
-    """The padding for the rows of one level, a multiple of ``multiple``: finer steps, since there
-    are many levels."""
+    """Return the padding for the rows of one level, a multiple of ``multiple``: finer steps, since
+    there are many levels."""
     for limit, coarse in ((32, 1), (64, 8), (256, 32), (512, 64)):
         if count <= limit:
             return _raised(count, max(multiple, coarse))
@@ -92,8 +93,8 @@ def _is_for_one_dnn(tensor: Tensor) -> bool:
 
 @cache
 def one_dnn_works() -> bool:
-    """Whether this torch has oneDNN's product, which is not in torch's documentation, and it gives
-    what torch's own does."""
+    """Return whether this torch has oneDNN's product, which is not in torch's documentation, and
+    whether the product equals torch's own."""
     inputs, weight = torch.linspace(-1, 1, 96).view(4, 24), torch.linspace(-1, 1, 768).view(32, 24)
     bias = torch.linspace(-1, 1, 32)
     with torch.autocast("cpu", enabled=False):  # the first to ask may be training in bfloat16

@@ -40,7 +40,8 @@ class RecurrentMemory(LanguageModel):
 
 
 class MemoryBlock(Reader):
-    """Attends to the words x_(t-L+1) ... x_t through two embeddings of its own, M and C.
+    """A block that attends to the words x_(t-L+1) ... x_t through two embeddings of its own, M and
+    C.
 
     p = softmax_i((M x_i + T_i) h_t), T the temporal matrix, one row for each place in the window
     ("+tM"); s = sum_i p_i C x_i. Both are combined as in a gated recurrent unit ("-g"):
@@ -62,7 +63,7 @@ class MemoryBlock(Reader):
         self.candidate_weight = matrix(size, size)  # U
 
     def initial_state(self, batch: int) -> LayerState:
-        """The L - 1 words before the next."""
+        """Return the L - 1 words before the next."""
         return (torch.full((batch, self.window - 1), _NO_WORD, device=self.temporal.device),)
 
     def forward(

@@ -18,7 +18,7 @@ _SEGMENT = 1_024  # tokens read at a time; bounds memory
 
 
 class Segment(NamedTuple):
-    """What a model computed for a piece of text, the only column of its batch."""
+    """The outputs of a model for a piece of text, the only column of its batch."""
 
     features: Features  # [T, 1, ...]
     targets: Tensor  # [T, 1]; PADDING where the next token opens an article
@@ -31,9 +31,9 @@ def read_on(
     opening: int = PADDING,
     dtype: torch.dtype | None = None,
 ) -> tuple[Features, State]:
-    """``model(tokens, state, dtype)`` for ``tokens`` [T, B], but the token ``opening`` (PADDING:
-    none) is read from the start state: a row that has come to a new article remembers, and attends
-    to, nothing before it (Daniluk 2016, sections 4.1 and 4.2).
+    """Run ``model(tokens, state, dtype)`` for ``tokens`` [T, B], but read the token ``opening``
+    (PADDING: none) from the start state: a row that has come to a new article remembers, and
+    attends to, nothing before it (Daniluk 2016, sections 4.1 and 4.2).
 
     In training, the pieces between such tokens have dropout masks of their own.
     """
@@ -74,7 +74,7 @@ def read_through(
 
 
 def _restarted(model: LanguageModel, state: State, rows: Tensor) -> State:
-    """The state with the start state in ``rows`` [B] (true or false)."""
+    """Return the state with the start state in ``rows`` [B] (true or false)."""
     fresh = model.initial_state(len(rows))
     return tuple(
         tuple(
@@ -86,7 +86,7 @@ def _restarted(model: LanguageModel, state: State, rows: Tensor) -> State:
 
 
 def _joined(parts: Sequence[Features]) -> Features:
-    """Segments concatenated in time."""
+    """Return segments concatenated in time."""
     attention = [part.attention for part in parts if part.attention is not None]
     return Features(
         torch.cat([part.components for part in parts]),

@@ -77,7 +77,7 @@ class SpanConfig:
 
 
 class SpanModel(nn.Module):
-    """Words in, the log-probability of every label of every span out."""
+    """A model that reads words and returns the log-probability of every label of every span."""
 
     architecture = "spans"
 
@@ -118,8 +118,8 @@ class SpanModel(nn.Module):
         dtype: torch.dtype = torch.float32,
         lengths: Tensor | None = None,
     ) -> Tensor:
-        """Both directions' outputs at the sentence's start, its words and its end,
-        [n + 2, B, 2 H].
+        """Return both directions' outputs at the sentence's start, its words and its end, [n + 2,
+        B, 2 H].
 
         ``words`` [n + 2, B] and ``features`` [n + 2, B, F] have a row for the sentence's start and
         one for its end; of the features, the first is the word vector's row, the next are its
@@ -138,7 +138,7 @@ class SpanModel(nn.Module):
         return data
 
     def boundaries(self, data: Tensor) -> tuple[Tensor, Tensor]:
-        """From the result of ``read``: what has been read up to each of the n + 1 boundaries
+        """Return, from the result of ``read``, the reading up to each of the n + 1 boundaries
         between words, as the left and as the right end of a span, [n + 1, B, span_size] each."""
         # After the word before the boundary, and back from the word behind it.
         ahead_read, back_read = data.chunk(2, dim=2)
@@ -148,22 +148,22 @@ class SpanModel(nn.Module):
         return left, right + self.span_bias.to(data.dtype)
 
     def tag_logits(self, data: Tensor) -> Tensor:
-        """From the result of ``read``: the logits of every part-of-speech tag of each word, [n, B,
-        tag_count]."""
+        """Return, from the result of ``read``, the logits of every part-of-speech tag of each word,
+        [n, B, tag_count]."""
         read = locked_dropout(data[1:-1], self.config.hidden_dropout, self.training)
         weight, bias = self.tag_output.to(data.dtype), self.tag_bias.to(data.dtype)
         return functional.linear(read, weight, bias)
 
     def logits(self, spans: Tensor) -> Tensor:
-        """The logit of each label, [..., L], from the sum of a span's left and right end [...,
-        span_size]."""
+        """Return the logit of each label, [..., L], from the sum of a span's left and right end
+        [..., span_size]."""
         hidden = locked_dropout(spans.relu(), self.config.span_dropout, self.training)
         weight, bias = self.output.to(hidden.dtype), self.output_bias.to(hidden.dtype)
         return functional.linear(hidden, weight, bias)
 
     def span_logits(self, data: Tensor) -> Tensor:
-        """From the result of ``read``: the logits of the labels of all S spans of each sentence, in
-        the order of ``span_ends``, [S, B, L]."""
+        """Return, from the result of ``read``, the logits of the labels of all S spans of each
+        sentence, in the order of ``span_ends``, [S, B, L]."""
         left, right = self.boundaries(data)
         starts, ends = (ends.to(left.device) for ends in span_ends(len(data) - 2))
         return self.logits(left.index_select(0, starts) + right.index_select(0, ends))
@@ -177,11 +177,11 @@ class SpanModel(nn.Module):
         taught: tuple[Tensor | None, Tensor | None] = (None, None),
         share: float = 0.0,
     ) -> Tensor:
-        """The summed negative log-likelihood, in nats, of ``targets`` [S, B]: the labels of all
-        spans, in the order of ``span_ends``, then, if the model knows tags, that of each word,
-        PADDING where it is not known. All B sentences have the same number of words. ``share`` of
-        the loss is the cross-entropy of what is ``taught``, probabilities of labels [S, B, L] and
-        of tags [n, B, tags]; what they lack of 1 is left to ``targets``."""
+        """Compute the summed negative log-likelihood, in nats, of ``targets`` [S, B]: the labels of
+        all spans, in the order of ``span_ends``, then, if the model knows tags, the tag of each
+        word, PADDING for an unknown one. All B sentences have the same number of words. ``share``
+        of the loss is the cross-entropy of the probabilities in ``taught``, of labels [S, B, L] and
+        of tags [n, B, tags]; the rest of these probabilities up to 1 is left to ``targets``."""
         data = self.read(words, features, dtype)
         logits = self.span_logits(data)
         labels, tags = taught
@@ -192,27 +192,30 @@ class SpanModel(nn.Module):
         return loss
 
     def read_one(self, words: Tensor, features: Tensor) -> Tensor:
-        """``read`` of one sentence, ``words`` [n + 2], for scoring: [n + 2, 1, 2 H]."""
+        """Run ``read`` of one sentence, ``words`` [n + 2], for scoring: [n + 2, 1, 2 H]."""
         dtype = torch.promote_types(self.embedding.dtype, torch.float32)
         return self.read(words.unsqueeze(1), features.unsqueeze(1), dtype)
 
     def read_together(self, words: Tensor, features: Tensor, lengths: Tensor) -> list[Tensor]:
-        """``read_one`` for B sentences of any ``lengths``, in the form ``read`` takes. It equals
-        ``read_one`` except for the last bits, which depend on the other sentences."""
+        """Run ``read_one`` for B sentences of any ``lengths``, in the form ``read`` takes. The
+        result equals that of ``read_one`` except for the last bits, which depend on the other
+        sentences."""
         dtype = torch.promote_types(self.embedding.dtype, torch.float32)
         data = self.read(words, features, dtype, lengths)
         return [data[:length, i : i + 1] for i, length in enumerate(lengths.tolist())]
 
     def tag_log_probabilities(self, data: Tensor) -> Tensor:
-        """From the result of ``read_one``: log P of each tag of each word, [n, tag_count]."""
+        """Return, from the result of ``read_one``, log P of each tag of each word, [n,
+        tag_count]."""
         if not self.config.tag_count:
             return data.new_zeros(len(data) - 2, 0)
         return self.tag_logits(data)[:, 0].log_softmax(1)
 
     def label_log_probabilities(self, data: Tensor) -> Iterator[tuple[int, Tensor]]:
-        """What ``read_one`` returned -> for some starts at a time, the first of them and
-        [starts, ends, L]; a column is a span's last word, counted from that first start, and what
-        ends before it starts has no meaning. In pieces because a long sentence has many spans."""
+        """Yield, from the result of ``read_one``, for some starts at a time, the first of them and
+        [starts, ends, L]; a column is a span's last word, counted from that first start, and a
+        column that ends before its start has no meaning. In pieces because a long sentence has many
+        spans."""
         left, right = self.boundaries(data)
         left, right = left[:-1, 0], right[1:, 0]
         first, widest = 0, max(self.config.span_size, self.config.label_count)
@@ -223,7 +226,7 @@ class SpanModel(nn.Module):
             first += step
 
     def _inputs(self, words: Tensor, features: Tensor, dtype: torch.dtype) -> Tensor:
-        """[n + 2, B, E]."""
+        """Return [n + 2, B, E]."""
         vector_rows, rows = features[..., 0], features[..., 1:]
         encoded = []
         if self.encoder:
@@ -244,7 +247,8 @@ class SpanModel(nn.Module):
 
 
 def span_ends(words: int) -> tuple[Tensor, Tensor]:
-    """The left and right boundaries of all spans of a sentence, by the left one, then the right.
+    """Return the left and right boundaries of all spans of a sentence, by the left one, then the
+    right.
 
     >>> [pair.tolist() for pair in span_ends(2)]
     [[0, 0, 1], [1, 2, 2]]
@@ -267,7 +271,7 @@ def _cross_entropy(logits: Tensor, targets: Tensor, taught: Tensor | None, share
 def _both_directions(
     data: Tensor, ahead: LstmLayer, back: LstmLayer, lengths: Tensor | None
 ) -> Tensor:
-    """The outputs of both, one behind the other, [T, B, 2 H]."""
+    """Return the outputs of both, one behind the other, [T, B, 2 H]."""
     weights = [*ahead.kernel_weights(data.dtype), *back.kernel_weights(data.dtype)]
     zeros = data.new_zeros(2, data.shape[1], ahead.recurrent_weight.shape[1])
     # Without cuDNN's usual rounding to ten bits, which training may have and scores must not.
