@@ -1,4 +1,4 @@
-"""What all language models share: from token ids to a mixture of softmaxes.
+"""The base of all language models: from token ids to a mixture of softmaxes.
 
 An architecture is its recurrent layers and, in some, a reader of the past on top of them; the
 embedding and the output are the same in all of them.

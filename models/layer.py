@@ -1,4 +1,4 @@
-"""What language models are built from: recurrent layers, and readers of the past on top of them."""
+"""The parts of language models: recurrent layers, and readers of the past on top of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run measures: models, and real n-best lists with their token ids."""
+"""The input of a run: models, and real n-best lists with their token ids."""
 
 from __future__ import annotations
 

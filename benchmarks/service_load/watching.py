@@ -1,4 +1,4 @@
-"""What a service uses while it runs, and what its log says; Linux only."""
+"""The resources that a service uses while it runs, and the lines of its log; Linux only."""
 
 from __future__ import annotations
 

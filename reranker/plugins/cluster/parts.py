@@ -1,4 +1,4 @@
-"""What a run keeps: parts of shards, whole shards, and the records that describe them; and its
+"""The files that a run keeps: parts of shards, whole shards, and the records that describe them; and its
 outcome.
 
 Below the output folder, beside the finished shards:

@@ -1,4 +1,4 @@
-"""What `rerank train` needs to know of encoder-decoders (reranker.registry, ``trainings``)."""
+"""The entry of encoder-decoders for `rerank train` (reranker.registry, ``trainings``)."""
 
 from __future__ import annotations
 

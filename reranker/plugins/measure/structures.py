@@ -1,4 +1,4 @@
-"""What is counted in a tree: the nine structures of Lu (2010), and the depth of its words.
+"""The structures counted in a tree: the nine structures of Lu (2010), and the depth of its words.
 
 Lu, X. (2010). Automatic analysis of syntactic complexity in second language writing. International
 Journal of Corpus Linguistics 15(4), 474-496. The patterns are those of section 3.2 and of L2SCA,

@@ -71,7 +71,7 @@ class Step(NamedTuple):
 
 
 class Beam:
-    """The hypotheses of one sentence, word by word. What it finds depends on the sentence alone."""
+    """The hypotheses of one sentence, word by word. The result depends on the sentence alone."""
 
     def __init__(
         self,

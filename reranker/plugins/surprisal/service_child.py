@@ -1,4 +1,4 @@
-"""What runs in the surprisal child: sentences are read word by word, as ``rerank surprisal`` reads
+"""The work of the surprisal child: sentences are read word by word, as ``rerank surprisal`` reads
 them, one by each lane."""
 
 from __future__ import annotations

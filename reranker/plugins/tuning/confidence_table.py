@@ -1,4 +1,4 @@
-"""What ``rerank tune`` prints and draws about the confidence it fits."""
+"""The tables and the figure of ``rerank tune`` about the confidence it fits."""
 
 from __future__ import annotations
 
