@@ -11,33 +11,34 @@ from tests.checkout import ROOT
 
 # Add a verb here when a docstring needs it.
 _WORDS = """
-Accept Add Adjust Admit Allow Answer Append Apply Ask Assert Assign Average Be Begin Bring Build
-Call Cancel Capture Carry Change Charge Check Choose Claim Clean Clear Click Close Collect Combine
-Come Compare Complete Compress Compute Connect Continue Convert Copy Corrupt Count Cover Create
-Cut Damage Decide Decode Defer Delete Deliver Describe Detect Divide Download Drain Draw Drop
-Encode End Ensure Enter Escape Estimate Evaluate Examine Exclude Execute Exit Expect Explain
-Export Extend Extract Fail Fetch Fill Find Finish Fit Fix Flush Follow Force Forget Format
-Generate Get Give Go Group Guard Handle Hash Have Hold Ignore Import Include Increase Index
-Initialise Insert Install Invert Iterate Join Keep Kill Label Learn Leave Let Limit Link List
-Listen Load Lock Log Make Map Mark Match Measure Merge Mimic Mix Move Name Note Notice Notify
-Number Open Order Pad Pair Parse Pass Patch Pause Pay Perform Pick Pickle Play Plot Pool Post
-Predict Prepare Press Pretend Print Produce Put Raise Rank Read Rebuild Receive Record Reduce
-Refuse Register Reject Release Reload Remember Remove Rename Render Repeat Replace Replay Report
-Request Rerank Reserve Reset Resolve Restart Restate Restore Resume Return Rewrite Round Run
-Sample Save Say Scale Schedule Score Scrape Search Select Send Separate Serve Set Share Shift Show
-Shuffle Shut Simulate Skip Solve Sort Split Start Step Stop Store Stream Submit Subtract Sum Swap
-Switch Take Tell Test Throw Time Touch Train Translate Try Turn Type Unpack Update Upload Use
-Validate Verify Visit Wait Walk Warm Warn Watch Weigh Wrap Write Yield
+Accept Adapt Add Adjust Admit Allow Answer Append Apply Ask Assert Assign Attack Average Be Begin
+Bring Build Call Cancel Capture Carry Change Charge Check Choose Claim Clean Clear Click Close
+Collect Combine Come Compare Complete Compress Compute Connect Continue Convert Copy Corrupt
+Count Cover Create Cut Damage Decide Decode Defer Delete Deliver Describe Detect Divide Do
+Download Drain Draw Drop Encode End Ensure Enter Escape Estimate Evaluate Examine Exchange
+Exclude Execute Exit Expect Explain Export Extend Extract Fail Fetch Fill Find Finish Fit Fix
+Flush Follow Force Forget Format Generate Get Give Go Group Guard Handle Hang Hash Have Hold
+Ignore Import Include Increase Index Initialise Insert Install Invert Iterate Join Keep Kill
+Label Learn Leave Let Limit Linearise Link List Listen Load Lock Log Make Map Mark Match Measure
+Merge Mimic Mix Move Multiply Name Note Notice Notify Number Open Order Pack Pad Pair Parse Pass
+Patch Pause Pay Perform Pick Pickle Play Plot Pool Post Predict Prepare Press Pretend Print
+Produce Put Raise Rank Read Rebuild Receive Record Reduce Refuse Register Reject Release Reload
+Remember Remove Rename Render Repeat Replace Replay Report Request Rerank Reserve Reset Resolve
+Restart Restate Restore Resume Return Rewrite Round Run Sample Save Say Scale Schedule Score
+Scrape Search Seed Select Send Separate Serve Set Share Shift Show Shuffle Shut Simulate Skip
+Solve Sort Split Start Step Stop Store Stream Submit Subtract Sum Swap Switch Take Tell Test
+Throw Time Touch Train Translate Try Turn Type Unpack Update Upload Use Validate Verify Visit
+Wait Walk Warm Warn Watch Weigh Wrap Write Yield
 """
 VERBS = frozenset(_WORDS.split())
 
 # The least share in percent, by package; "reranker" is its modules outside folders. Raise a number
 # after improving its package; never lower one.
 REACHED = {
-    "benchmarks": 9,
+    "benchmarks": 100,
     "docs": 0,
-    "eval": 23,
-    "models": 10,
+    "eval": 100,
+    "models": 100,
     "packages": 50,
     "reranker": 78,
     "reranker/chart": 100,
@@ -48,7 +49,7 @@ REACHED = {
     "reranker/nbest": 100,
     "reranker/outputs": 100,
     "reranker/parsers": 27,
-    "reranker/plugins": 26,
+    "reranker/plugins": 100,
     "reranker/process": 100,
     "reranker/ranking": 100,
     "reranker/scoring": 100,

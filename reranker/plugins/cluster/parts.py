@@ -1,5 +1,5 @@
-"""The files that a run keeps: parts of shards, whole shards, and the records that describe them; and its
-outcome.
+"""The files that a run keeps: parts of shards, whole shards, and the records that describe both;
+and its outcome.
 
 Below the output folder, beside the finished shards:
 
