@@ -48,7 +48,7 @@ _OUTWARD = re.compile(r"\]\((?:\.\./)+([^)#\s]+)")
 
 
 def link_to_repository(app: Sphinx, page: str, source: list[str]) -> None:
-    """Links to files outside docs/, which are no pages of the site, lead to the repository."""
+    """Link files outside docs/, which are not pages of the site, to the repository."""
 
     def link(target: re.Match[str]) -> str:
         depth = page.count("/") + 1  # how often ../ leads out of docs/

@@ -37,7 +37,7 @@ class Commands(SphinxDirective):
 
 
 def _parsers(name: str) -> Iterator[argparse.ArgumentParser]:
-    """The command's parser, and those of its own subcommands."""
+    """Yield the command's parser, and the parsers of its subcommands."""
     parser = command_parser(name)
     yield parser
     for action in parser._actions:
@@ -109,7 +109,7 @@ class _Markdown:
         yield ""
 
     def _type(self, schema: dict[str, Any]) -> str:
-        """A schema in a few words, with links to the objects."""
+        """Return a schema in a few words, with links to the objects."""
         if "$ref" in schema:
             name = schema["$ref"].rpartition("/")[2]
             return f"[{name}](#{name.lower()})"

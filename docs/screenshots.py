@@ -43,7 +43,7 @@ COLOURS = 96  # of a picture's palette, which makes it a third of the size
 
 @contextmanager
 def serving(models: list[str]) -> Iterator[str]:
-    """The address of a server."""
+    """Start a server; yield its address."""
     command = [
         sys.executable,
         "-m",
@@ -70,7 +70,7 @@ def serving(models: list[str]) -> Iterator[str]:
 
 
 def take(page: Page, colours: Colours, width: int, height: int, view: str) -> bytes:
-    """A screenshot of that view of a page that has the list, as PNG."""
+    """Return a screenshot, as PNG, of this view of a page with the list."""
     page.emulate_media(color_scheme=colours, reduced_motion="reduce")
     page.set_viewport_size({"width": width, "height": height})
     page.evaluate("view => (location.hash = view)", view)
@@ -80,7 +80,7 @@ def take(page: Page, colours: Colours, width: int, height: int, view: str) -> by
 
 
 def take_typed(page: Page) -> bytes:
-    """The same of a sentence that is typed into a page without a list."""
+    """Return a screenshot of a sentence typed into a page without a list."""
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     page.set_viewport_size({"width": 1440, "height": 1000})
     page.fill("#text", SENTENCE)

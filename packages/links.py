@@ -18,7 +18,7 @@ class Links(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Raises ValueError, which ends the build with its message."""
+        """Raise ValueError for a missing link, which ends the build with its message."""
         for name in ("models", "service"):
             if not (Path(self.root) / "reranker" / name / "__init__.py").is_file():
                 raise ValueError(

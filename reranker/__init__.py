@@ -78,5 +78,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What there is for users, for completion."""
+    """Return the public names, for completion."""
     return sorted(__all__)

@@ -53,7 +53,8 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 
 def _skip_nothing_in_ci(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """But what a machine cannot have installed: then the reason begins with "this machine"."""
+    """Fail in CI instead of skipping, unless the reason, "this machine ...", is a machine's
+    limit."""
     if report.skipped and os.environ.get("CI") and isinstance(report.longrepr, tuple):
         reason = report.longrepr[2].removeprefix("Skipped: ")
         if not reason.startswith("this machine"):

@@ -37,14 +37,14 @@ _SHORTER = {"--budget 60": "--epochs 1", "--config small": "--config tiny"}
 
 
 class Example(NamedTuple):
-    """A command or program, and the place of its output in the page; None if it has none."""
+    """A command or program, and the place of its output in the page; None without output."""
 
     command: str
     place: tuple[int, int] | None
 
 
 def pages() -> list[Path]:
-    """README and the pages of docs/ that have an example with an output."""
+    """Return README and the pages of docs/ that have an example with an output."""
     every = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [page for page in every if any(examples(page))]
 
@@ -54,7 +54,7 @@ def notebooks() -> list[Path]:
 
 
 def examples(page: Path) -> Iterator[Example]:
-    """The examples of a page, in order."""
+    """Yield the examples of a page, in order."""
     text = page.read_text("utf-8")
     is_readme = page == ROOT / "README.md"
     blocks = list(_BLOCK.finditer(text))
@@ -83,7 +83,7 @@ def _commands(block: re.Match[str]) -> Iterator[Example]:
 
 
 def renewed(page: Path, directory: Path) -> str:
-    """The page with the outputs that its examples have now. Raises CalledProcessError for an
+    """Return the page with the current outputs of its examples. Raises CalledProcessError for an
     example without output that fails."""
     text = page.read_text("utf-8")
     here = newcomers_directory(directory)
@@ -105,14 +105,14 @@ def renewed(page: Path, directory: Path) -> str:
 
 
 def pictures(directory: Path) -> dict[Path, bytes]:
-    """The drawings that the examples made in ``images/``, by their files in docs/."""
+    """Return the drawings that the examples made in ``images/``, by their files in docs/."""
     images = ROOT / "docs" / "images"
     made = (directory / "images").glob("*.svg")
     return {images / picture.name: picture.read_bytes() for picture in made}
 
 
 def renewed_notebook(path: Path, directory: Path) -> str:
-    """The notebook with the outputs that its cells have now. Raises CellExecutionError."""
+    """Return the notebook with the current outputs of its cells. Raises CellExecutionError."""
     notebook = nbformat.read(path, as_version=4)
     place = newcomers_directory(directory)
     client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(place)}})

@@ -10,7 +10,7 @@ from tests.checkout import COMMANDS, ROOT
 
 
 def newcomers_directory(directory: Path) -> Path:
-    """The directory, with what commands read; they may write beside it."""
+    """Return a directory with the files that commands read; commands may write beside them."""
     for name in ("eval", "examples", "models"):
         (directory / name).symlink_to(ROOT / name)
     (directory / "ckpt").mkdir()
@@ -20,14 +20,14 @@ def newcomers_directory(directory: Path) -> Path:
 
 
 def environment() -> dict[str, str]:
-    """`rerank` is that of this checkout, and `python` is this Python, in an environment that need
-    not be active."""
+    """Return an environment in which `rerank` is this checkout's and `python` this Python, although
+    it need not be active."""
     path = f"{COMMANDS}{os.pathsep}{os.environ['PATH']}"
     return {**os.environ, "PATH": path, "COLUMNS": "80"}
 
 
 def shell(command: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    """The command under ``pipefail``, on a terminal of 80 columns."""
+    """Run the command under ``pipefail``, on a terminal of 80 columns."""
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", command],
         cwd=directory,

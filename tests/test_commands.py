@@ -17,7 +17,7 @@ TABLE = tomllib.loads(TEXT.replace("{version}", version("parse-reranker")))["com
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """For all commands, in their order: some read what earlier ones wrote."""
+    """Return the directory of all commands, in their order: some read what earlier ones wrote."""
     return newcomers_directory(tmp_path_factory.mktemp("newcomer"))
 
 

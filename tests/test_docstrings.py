@@ -11,24 +11,38 @@ from tests.checkout import ROOT
 
 # Add a verb here when a docstring needs it.
 _WORDS = """
-Accept Adapt Add Adjust Admit Allow Answer Append Apply Ask Assert Assign Attack Average Be Begin
-Bring Build Call Cancel Capture Carry Change Charge Check Choose Claim Clean Clear Click Close
-Collect Combine Come Compare Complete Compress Compute Connect Continue Convert Copy Corrupt
-Count Cover Create Cut Damage Decide Decode Defer Delete Deliver Describe Detect Divide Do
-Download Drain Draw Drop Encode End Ensure Enter Escape Estimate Evaluate Examine Exchange
-Exclude Execute Exit Expect Explain Export Extend Extract Fail Fetch Fill Find Finish Fit Fix
-Flush Follow Force Forget Format Generate Get Give Go Group Guard Handle Hang Hash Have Hold
-Ignore Import Include Increase Index Initialise Insert Install Invert Iterate Join Keep Kill
-Label Learn Leave Let Limit Linearise Link List Listen Load Lock Log Make Map Mark Match Measure
-Merge Mimic Mix Move Multiply Name Note Notice Notify Number Open Order Pack Pad Pair Parse Pass
-Patch Pause Pay Perform Pick Pickle Play Plot Pool Post Predict Prepare Press Pretend Print
-Produce Put Raise Rank Read Rebuild Receive Record Reduce Refuse Register Reject Release Reload
-Remember Remove Rename Render Repeat Replace Replay Report Request Rerank Reserve Reset Resolve
-Restart Restate Restore Resume Return Rewrite Round Run Sample Save Say Scale Schedule Score
-Scrape Search Seed Select Send Separate Serve Set Share Shift Show Shuffle Shut Simulate Skip
-Solve Sort Split Start Step Stop Store Stream Submit Subtract Sum Swap Switch Take Tell Test
-Throw Time Touch Train Translate Try Turn Type Unpack Update Upload Use Validate Verify Visit
-Wait Walk Warm Warn Watch Weigh Wrap Write Yield
+Accept Adapt Add Adjust Admit Allow Answer Append Apply Ask Assert Assign Attack Average
+Be Begin Bring Build
+Call Cancel Capture Carry Change Charge Check Choose Claim Clean Clear Click Close Collect Combine
+Come Compare Complete Compress Compute Connect Continue Convert Copy Corrupt Count Cover Create
+Cut
+Damage Decide Decode Defer Delete Deliver Deploy Describe Detect Divide Do Download Drain Draw
+Drop
+Encode End Ensure Enter Escape Estimate Evaluate Examine Exchange Exclude Execute Exit Expect
+Explain Export Extend Extract
+Fail Fetch Fill Find Finish Fit Fix Flip Flush Follow Force Forget Format
+Generate Get Give Go Group Guard
+Handle Hang Hash Have Hide Hold
+Ignore Import Include Increase Index Initialise Insert Install Invert Iterate
+Join
+Keep Kill
+Label Learn Leave Let Limit Linearise Link List Listen Load Lock Log
+Make Map Mark Match Measure Merge Mimic Mix Move Multiply
+Name Note Notice Notify Number
+Open Order Override
+Pack Pad Pair Parse Pass Patch Pause Pay Perform Pick Pickle Play Plot Pool Post Predict Prepare
+Press Pretend Print Produce Put
+Raise Rank Read Rebuild Receive Record Reduce Refuse Register Reject Release Reload Remember
+Remove Rename Render Repeat Replace Replay Report Request Rerank Reserve Reset Resolve Restart
+Restate Restore Resume Return Rewrite Round Run
+Sample Save Say Scale Schedule Score Scrape Scroll Search Seed Select Send Separate Serve Set
+Share Shift Show Shuffle Shut Simulate Skip Solve Sort Split Start Step Stop Store Stream Submit
+Subtract Sum Swap Switch
+Take Tell Test Throw Time Touch Train Translate Try Turn Type
+Unpack Update Upload Use
+Validate Verify Visit
+Wait Walk Warm Warn Watch Weigh Wrap Write
+Yield
 """
 VERBS = frozenset(_WORDS.split())
 
@@ -36,11 +50,11 @@ VERBS = frozenset(_WORDS.split())
 # after improving its package; never lower one.
 REACHED = {
     "benchmarks": 100,
-    "docs": 0,
+    "docs": 100,
     "eval": 100,
     "models": 100,
-    "packages": 50,
-    "reranker": 78,
+    "packages": 100,
+    "reranker": 80,
     "reranker/chart": 100,
     "reranker/checkpoints": 100,
     "reranker/commands": 52,
@@ -56,7 +70,7 @@ REACHED = {
     "reranker/text": 100,
     "reranker/trees": 100,
     "service": 25,
-    "tests": 5,
+    "tests": 100,
 }
 
 
@@ -73,14 +87,15 @@ def package_of(file: Path) -> str:
 
 
 def docstrings() -> dict[str, list[tuple[str, str]]]:
-    """Return the place and the docstring of each documented function, by package."""
+    """Return the place and the docstring of each documented function but tests, by package."""
     found: dict[str, list[tuple[str, str]]] = {}
     for folder in {package.partition("/")[0] for package in REACHED}:
         for file in sorted((ROOT / folder).rglob("*.py")):
             nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
             functions = (n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
             for function in functions:
-                if docstring := ast.get_docstring(function):
+                docstring = ast.get_docstring(function)
+                if docstring and not function.name.startswith("test_"):
                     place = f"{file.relative_to(ROOT)}:{function.lineno}"
                     found.setdefault(package_of(file), []).append((place, docstring))
     return found

@@ -19,8 +19,8 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def run_python(code: str, directory: Path = ROOT, is_installed: bool = True) -> str:
-    """What ``python -c code`` prints. With -I, the working directory and PYTHONPATH are not on the
-    import path: what is installed answers."""
+    """Return the output of ``python -c code``. With -I, the working directory and PYTHONPATH are
+    not on the import path: the installed package answers."""
     command = [sys.executable, "-I" if is_installed else "-P", "-c", code]
     return subprocess.run(command, cwd=directory, check=True, capture_output=True, text=True).stdout
 

@@ -176,6 +176,6 @@ def test_commands_have_the_flags_that_they_need(page: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """The page's headings as GitHub names them in links."""
+    """Return the page's headings as GitHub names them in links."""
     headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in headings}

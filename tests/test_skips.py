@@ -1,4 +1,4 @@
-"""What is skipped fails in CI, unless no package and no data would help."""
+"""Skipped tests fail in CI, unless no package and no data would help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `make wheels` builds works installed into an empty environment, from any folder."""
+"""The wheels of `make wheels`, installed into an empty environment, in any folder."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with both wheels; other packages are those of this environment, but not the
-    checkout that it may refer to."""
+    """Create an environment with both wheels; other packages are those of this environment, but not
+    the checkout that it may refer to."""
     folder = tmp_path_factory.mktemp("wheels")
     build = ["wheel", "--no-deps", "--wheel-dir", str(folder)]
     subprocess.run([*PIP, *build, ".", "packages/models"], cwd=ROOT, check=True)
@@ -40,12 +40,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def from_clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment after `pip install .` in the clone, with other packages as above."""
+    """Create an environment after `pip install .` in the clone, with other packages as above."""
     return environment_with(tmp_path_factory.mktemp("clone"), str(ROOT))
 
 
 def environment_with(folder: Path, *packages: str) -> Path:
-    """The programs of a new environment in the folder."""
+    """Return the programs of a new environment in the folder."""
     venv.create(folder / "env", with_pip=False, symlinks=True)
     python = str(folder / "env" / "bin" / "python")
     site_packages = next((folder / "env").glob("lib/python*/site-packages"))

@@ -1,4 +1,4 @@
-"""What runs at the repository's host, as far as it can be tried here: workflows and issue forms."""
+"""Workflows and issue forms of the repository's host, as far as they can be tested here."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ PATIENCE = 240
 
 
 def until(condition: Callable[[], T]) -> T:
-    """The condition's value once it is true."""
+    """Wait for the condition; return its value once it is true."""
     give_up = time.monotonic() + PATIENCE
     while not (value := condition()):
         assert time.monotonic() < give_up, "it has not happened"
@@ -24,7 +24,7 @@ def until(condition: Callable[[], T]) -> T:
 
 
 def finished(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine. It runs in a thread of its own: once a test has opened a page,
+    """Return the result of a coroutine, run in a thread of its own: once a test has opened a page,
     Playwright's event loop is running in this one."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, coroutine).result()

@@ -1,4 +1,4 @@
-"""Everybody scores the same, and the tables say what was measured."""
+"""Contestants of the benchmark: equal scores, and tables that say what was measured."""
 
 import numpy as np
 import pytest

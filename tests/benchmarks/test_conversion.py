@@ -14,7 +14,7 @@ COMPONENTS = (1, 0, 2, 3)
 
 
 def their_shapes() -> dict[str, tuple[int, ...]]:
-    """Names and shapes of an ``RNNModel`` of three layers."""
+    """Return names and shapes of an ``RNNModel`` of three layers."""
     shapes: dict[str, tuple[int, ...]] = {
         "encoder.weight": (WORDS, SIZE),
         "decoder.weight": (WORDS, SIZE),
@@ -36,7 +36,7 @@ def their_shapes() -> dict[str, tuple[int, ...]]:
 
 
 def their_probabilities(state: dict[str, Tensor], words: Tensor) -> Tensor:
-    """P of every next word, [T, V], after each of ``words`` [T]."""
+    """Return P of every next word, [T, V], after each of ``words`` [T]."""
     hidden = state["encoder.weight"][words].unsqueeze(1)
     layers = [hidden]
     for layer in range(3):

@@ -31,7 +31,7 @@ MODEL = "ckpt/doc/doc-1.pt"
 
 
 def found(**changes: object) -> Found:
-    """A quiet run of 15 "minutes" of a second each, with one sample in each."""
+    """Return a quiet run of 15 "minutes" of a second each, with one sample in each."""
     kind = Asked(Counter({"200": 100}), [0.1] * 100, [0.0] * 100)
     live = Asked(Counter({"200": 2000}), [0.01] * 2000, [0.0] * 2000)
     samples = [UsageSample(1000.5 + number, 500.0, 12, 30) for number in range(15)]
@@ -124,7 +124,7 @@ def test_each_fifteenth_of_the_time_has_its_median() -> None:
 
 
 class Slow(BaseHTTPRequestHandler):
-    """Answers the second request after half a second, the third with 429."""
+    """A server that answers the second request after half a second, the third with 429."""
 
     protocol_version = "HTTP/1.1"
     requests: ClassVar[list[str]] = []

@@ -1,4 +1,4 @@
-"""What the benchmarks divide by, and the lists they measure on."""
+"""The divisors of the benchmarks, and the lists that they measure on."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_nodes_are_the_beginnings_that_something_follows() -> None:
 
 
 def lists_of(*sentences: list[str]) -> list[NBest]:
-    """Each candidate as its tokens with blanks between."""
+    """Return lists with each candidate as its tokens, separated by blanks."""
     return [
         NBest(
             "0", tuple(Candidate(i, t, tuple(t.split()), None, 1) for i, t in enumerate(one)), (), 1

@@ -19,7 +19,8 @@ PIECES = ["<s>", "<pad>", "</s>", "<unk>", "\u2581kata", "nya"]
 
 
 def _packed(weight: np.ndarray) -> bytes:
-    """Blocks of 32 numbers: their scale in 16 bits, then 4 bits for each, the first 16 below."""
+    """Return blocks of 32 numbers: their scale in 16 bits, then 4 bits for each, the first 16
+    below."""
     blocks = weight.reshape(-1, 32)
     scales = np.abs(blocks).max(1, keepdims=True).astype("<f2") / np.float16(7)
     whole = np.clip(np.rint(blocks / scales.astype("<f4")) + 8, 0, 15).astype("u1")

@@ -17,7 +17,7 @@ LISTS = str(ROOT / "eval" / "lists")
 
 
 def script() -> Any:
-    """A script of eval/lists, which imports another by its name."""
+    """Return a script of eval/lists, which imports another by its name."""
     if LISTS not in sys.path:
         sys.path.insert(0, LISTS)
     return importlib.import_module("train_parser")

@@ -1,4 +1,4 @@
-"""What surprisal adds to reading times, on three stories that are made up."""
+"""The effect of surprisal on reading times, on three invented stories."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ LONG = 5  # rows; of a longer table the first and the last two are made
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """The licensed files' names and notations: 36 sentences to train on, 12 to judge by."""
+    """Write the licensed files' names and notations: 36 sentences to train on, 12 to judge by."""
     folder = tmp_path / "data"
     train, dev = trees()[:36], trees()[36:]
     sections = {"02": train[:12], "10": train[12:24], "21": train[24:], "22": dev, "23": dev}
@@ -89,7 +89,7 @@ def test_every_table_is_filled(recipe: Path, data: Path, tmp_path: Path) -> None
 
 
 def _shortened(recipe: Path) -> str:
-    """The recipe with fewer rows, and without the models of the others."""
+    """Return the recipe with fewer rows, and without the models of the others."""
     study = tomllib.loads(recipe.read_text("utf-8"))
     for table in study["tables"].values():
         rows = table["rows"]
@@ -104,7 +104,7 @@ def _shortened(recipe: Path) -> str:
 
 
 def _inline(value: Any) -> str:
-    """A value as TOML, on one line."""
+    """Return a value as TOML, on one line."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{name} = {_inline(each)}" for name, each in value.items()) + " }"
     if isinstance(value, list):
@@ -113,7 +113,7 @@ def _inline(value: Any) -> str:
 
 
 def _write_corpora(folder: Path, train: list[str]) -> None:
-    """What eval/texts makes of a dozen files."""
+    """Write the output of eval/texts for a dozen files."""
     sources = []
     for place in range(12):
         source = folder / f"{place}.source"
@@ -129,8 +129,8 @@ def _write_corpora(folder: Path, train: list[str]) -> None:
 
 
 def _write_section(folder: Path, section: str, part: list[str]) -> None:
-    """As the treebank has them: over several lines, without a name for the root, with function
-    tags."""
+    """Write trees as the treebank has them: over several lines, without a name for the root, with
+    function tags."""
     path = folder / "wsj" / section / f"wsj_{section}01.mrg"
     path.parent.mkdir(parents=True)
     bare = (tree.replace("(TOP (S (NP", "( (S\n    (NP-SBJ", 1) for tree in part)
@@ -138,7 +138,7 @@ def _write_section(folder: Path, section: str, part: list[str]) -> None:
 
 
 def _samples(dev: list[str]) -> list[str]:
-    """``7 ||| -20.5 ||| (S (NP A cat) (VP UNK-LC-s (NP the fish)) .)``, twice each."""
+    """Return ``7 ||| -20.5 ||| (S (NP A cat) (VP UNK-LC-s (NP the fish)) .)``, twice each."""
     lines = []
     for block in nbest(dev).split("\n\n")[:-1]:
         head, *pairs = block.split("\n")
@@ -151,5 +151,5 @@ def _samples(dev: list[str]) -> list[str]:
 
 
 def _line(tree: str) -> str:
-    """The tree's words."""
+    """Return the tree's words."""
     return " ".join(re.findall(r" ([^() ]+)\)", tree)) + " \n"

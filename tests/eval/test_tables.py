@@ -115,6 +115,6 @@ def test_every_row_is_filled_and_an_interrupted_run_goes_on(study: Path, tmp_pat
 
 
 def _tokens(tree: str) -> int:
-    """Its words, two for each constituent but TOP and parts of speech, and <eos>."""
+    """Count the tree's words, two for each constituent but TOP and parts of speech, and <eos>."""
     words = len(Tree.from_string(tree).leaves())
     return words + 2 * (tree.count("(") - words - 1) + 1

@@ -16,8 +16,8 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def given(tmp_path: Path) -> str:
-    """The first member is right about the first six sentences, the second about the others; the
-    third knows nothing. Where one is right, it is by more than the other is wrong."""
+    """Write scores of three members. The first is right about the first six sentences, the second
+    about the others; the third knows nothing. The member that is right outweighs the wrong one."""
     sentences = [
         [
             entry(0, WORST, 5.0, None, 1.0, 3.0, 1.0),

@@ -17,7 +17,7 @@ LONG = f"(S {' '.join(['(NP (NN x))'] * 45)})"
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path, Path]:
-    """Twenty sentences, of which reranking corrects every other one, and one of 45 words."""
+    """Write twenty sentences, of which reranking corrects every other one, and one of 45 words."""
     sentences = []
     for number in range(20):
         better = (1.0, 2.0) if number % 2 else (2.0, 1.0)

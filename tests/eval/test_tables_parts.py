@@ -50,7 +50,7 @@ def test_lists_are_taken_from_everywhere() -> None:
 
 
 def scored(path: Path, **log_probabilities: float) -> Path:
-    """What ``rerank analyse perplexity --token-scores`` writes of one line."""
+    """Write a line of ``rerank analyse perplexity --token-scores``."""
     path.write_text(json.dumps(list(log_probabilities.items())) + "\n", "utf-8")
     return path
 

@@ -31,7 +31,7 @@ def _run(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A model whose tags are random, and trees with other ones."""
+    """Write a model whose tags are random, and trees with other ones."""
     spans = untrained_spans(1)
     old = spans.vocabulary
     vocabulary = SpanVocabulary(

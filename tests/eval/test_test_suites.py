@@ -59,7 +59,7 @@ def test_what_is_no_formula(script: ModuleType, text: str) -> None:
 
 
 def suite(*formulas: str, **conditions: list[str]) -> dict[str, Any]:
-    """One item."""
+    """Return a suite of one item."""
     made = [
         {
             "condition_name": name,

@@ -18,7 +18,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 def module(name: str) -> Any:
-    """A module of eval/texts, which is a folder of scripts and no package."""
+    """Return a module of eval/texts, which is a folder of scripts and no package."""
     if str(TEXTS) not in sys.path:
         sys.path.insert(0, str(TEXTS))
     return importlib.import_module(name)
@@ -29,7 +29,7 @@ sentence_ends = module("sentence_ends")
 
 
 def make(kind: str, names: list[str], out: Path, *flags: str) -> int:
-    """Run the script; its exit status."""
+    """Run the script; return its exit status."""
     status: int = corpus.main([kind, *names, "--out", str(out), *flags])
     return status
 

@@ -63,14 +63,14 @@ STUDY = DATA + _DOC + LSTM + _TABLES
 
 
 def module(name: str) -> Any:
-    """A module of eval/tables, which is a folder of scripts and no package."""
+    """Return a module of eval/tables, which is a folder of scripts and no package."""
     if str(TABLES) not in sys.path:
         sys.path.insert(0, str(TABLES))
     return importlib.import_module(name)
 
 
 def trees() -> list[str]:
-    """48 sentences, ``(TOP (S (NP The dog) (VP sees (NP the fish)) .))`` with tags."""
+    """Return 48 sentences, ``(TOP (S (NP The dog) (VP sees (NP the fish)) .))`` with tags."""
     return [
         f"(TOP (S {_phrase(subject)} (VP (VBZ {verb}) {_phrase(other)}) (. .)))"
         for subject in _SUBJECTS
@@ -80,8 +80,8 @@ def trees() -> list[str]:
 
 
 def nbest(gold: list[str], scores: bool = True) -> str:
-    """Three candidates each, as the Charniak parser prints them; gold is the first of every second
-    list, else the second."""
+    """Return three candidates for each sentence, as the Charniak parser prints them. Gold is the
+    first of every second list, else the second."""
     blocks = []
     for number, tree in enumerate(gold):
         flat = tree.replace("(VP ", "").replace(") (. .)", " (. .)")
@@ -93,7 +93,7 @@ def nbest(gold: list[str], scores: bool = True) -> str:
 
 
 def write_data(folder: Path) -> None:
-    """36 trees to train on, 12 to judge by."""
+    """Write 36 trees to train on, 12 to judge by."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "train.mrg").write_text("\n".join(trees()[:36]) + "\n", encoding="utf-8")
     (folder / "dev.mrg").write_text("\n".join(trees()[36:]) + "\n", encoding="utf-8")
@@ -106,7 +106,7 @@ def command(study: Path, data: Path, work: Path, *flags: str) -> list[str]:
 
 
 def make(study: Path, data: Path, work: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    """Run eval/tables/make.py; its result."""
+    """Run eval/tables/make.py; return its result."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.run(
         command(study, data, work, *flags), capture_output=True, text=True, env=environment

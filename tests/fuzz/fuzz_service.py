@@ -49,7 +49,7 @@ def main(seconds: int, *paths: str) -> int:
 
 
 def schemathesis(url: str, seconds: int, paths: Sequence[str]) -> int:
-    """Its exit status. It prints what it finds, and writes no files that outlive it."""
+    """Run schemathesis; return its exit status. It prints its findings, and leaves no files."""
     command = [str(Path(sys.executable).with_name("st"))]
     command += ["--config-file", str(FOLDER / "schemathesis.toml"), "run", f"{url}/openapi.json"]
     command += ["-H", f"Authorization: Bearer {KEY}", "--checks", "all"]

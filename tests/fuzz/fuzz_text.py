@@ -36,7 +36,7 @@ NAMES = ("auto", *FORMATS)
 
 
 class Printer:
-    """Prints what it is told to, or, told nothing, two trees for each sentence."""
+    """A parser that prints what it is told to or, by default, two trees for each sentence."""
 
     batch_sizes = (1, 2)
 

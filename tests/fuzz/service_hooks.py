@@ -1,4 +1,4 @@
-"""What schemathesis checks beside its own checks; see fuzz_service.py."""
+"""Checks of schemathesis beside its own; see fuzz_service.py."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 def write_encoder(
     folder: Path, words: list[str], *, size: int = 12, layers: int = 2, heads: int = 3
 ) -> dict[str, Tensor]:
-    """A folder as such encoders are published; returns its weights."""
+    """Write a folder as such encoders are published; return its weights."""
     pieces = [*SPECIAL, *words]
     settings = {
         "model_type": "bert",
@@ -61,7 +61,7 @@ def write_encoder(
 def slowly(
     weights: dict[str, Tensor], rows: list[int], *, layers: int = 2, heads: int = 3
 ) -> Tensor:
-    """What it makes of each piece, [n, size]."""
+    """Compute the output for each piece, [n, size]."""
 
     def linear(name: str, data: Tensor) -> Tensor:
         return data @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]

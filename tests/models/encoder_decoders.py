@@ -52,7 +52,7 @@ SENTENCES: list[list[tuple[int, ...]]] = [
 
 
 def build(config: EncoderDecoderConfig) -> EncoderDecoder:
-    """In evaluation mode, with weights large enough to matter and none saturated."""
+    """Build a model in evaluation mode, with weights large enough to matter and none saturated."""
     model = EncoderDecoder(config).eval()
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.6)
@@ -60,7 +60,7 @@ def build(config: EncoderDecoderConfig) -> EncoderDecoder:
 
 
 def padded(sentences: list[list[tuple[int, ...]]], positions: int = 0, width: int = 0) -> Tensor:
-    """[S, B, F]; S and F are at least ``positions`` and ``width``."""
+    """Return features [S, B, F]; S and F are at least ``positions`` and ``width``."""
     positions = max(positions, *map(len, sentences))
     width = max(width, *(len(features) for each in sentences for features in each))
     source = torch.full((positions, len(sentences), width), PADDING)
@@ -73,8 +73,9 @@ def padded(sentences: list[list[tuple[int, ...]]], positions: int = 0, width: in
 def restated(
     model: EncoderDecoder, sentence: list[tuple[int, ...]], tokens: list[int]
 ) -> tuple[Tensor, Tensor]:
-    """P of every word after each of ``tokens``, [T, V], and attention, [T, S], for one sentence
-    without padding: every equation a line of its own, nothing of the model used but its weights."""
+    """Compute P of every word after each of ``tokens``, [T, V], and attention, [T, S], for one
+    sentence without padding: each equation on its own line, with nothing of the model but its
+    weights."""
     config = model.config
     inputs = [model.encoder.embedding[list(features)].sum(0) for features in sentence]
     states = []
@@ -105,7 +106,7 @@ def restated(
 
 
 def _mixture(model: EncoderDecoder, outputs: list[Tensor]) -> Tensor:
-    """Equations 7, 10 and 11 of Takase et al. (2018)."""
+    """Compute equations 7, 10 and 11 of Takase et al. (2018)."""
     weight = model.embedding if model.decoder is None else model.decoder
     vectors = [outputs[-1]]
     if model.projections:

@@ -62,12 +62,12 @@ ONE_OF_EACH = [name for name in SETTINGS if name.endswith("softmax")]
 
 
 def architecture(setting: str) -> str:
-    """The part of a setting's name before the colon."""
+    """Return the part of a setting's name before the colon."""
     return setting.partition(":")[0]
 
 
 def larger(setting: str) -> Config:
-    """The same with sizes that are multiples of 4 throughout, and more words."""
+    """Return the configuration with more words, and with sizes that are multiples of 4."""
     config = SETTINGS[setting]
     return replace(
         config,
@@ -79,7 +79,8 @@ def larger(setting: str) -> Config:
 
 
 def build(setting: str, config: Config | None = None) -> LanguageModel:
-    """In evaluation mode, with weights and biases large enough to matter, none saturated."""
+    """Build a model in evaluation mode, with weights and biases large enough to matter, none
+    saturated."""
     _, make = ARCHITECTURES[architecture(setting)]
     model = make(config or SETTINGS[setting]).eval()
     for parameter in model.parameters():

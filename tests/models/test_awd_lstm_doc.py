@@ -35,7 +35,7 @@ every_setting = pytest.mark.parametrize("config", SETTINGS.values(), ids=SETTING
 
 
 def build(config: Config) -> AwdLstmDoc:
-    """In evaluation mode, with biases that are not all alike."""
+    """Build a model in evaluation mode, with biases that are not all alike."""
     model = AwdLstmDoc(config).eval()
     nn.init.normal_(model.decoder_bias)
     return model

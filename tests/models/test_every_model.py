@@ -1,4 +1,4 @@
-"""What every language model must do, whatever its architecture and output."""
+"""Requirements on every language model, whatever its architecture and output."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ EVERY_NUMBER = [pytest.param(each, False, marks=pytest.mark.slow) for each in ON
 
 
 def table(model: LanguageModel, tokens: Tensor) -> Tensor:
-    """log P of every word after each token, [T, B, V]."""
+    """Return log P of every word after each token, [T, B, V]."""
     features, _ = model(tokens, model.initial_state(tokens.shape[1]))
     return model.log_probabilities(features)
 
 
 def loss(model: LanguageModel, inputs: list[Tensor], targets: list[Tensor]) -> Tensor:
-    """Over segments, the state carried from each to the next, gradients and all."""
+    """Compute the loss over segments, with the state and its gradients carried from each to the
+    next."""
     state = model.initial_state(inputs[0].shape[1])
     total = torch.zeros((), dtype=model.embedding.dtype)
     for tokens, goal in zip(inputs, targets, strict=True):

@@ -19,7 +19,7 @@ class Problem(NamedTuple):
 def problem(
     rows: int = 7, softmaxes: int = 3, dtype: torch.dtype = torch.float32, shift: float = 0.0
 ) -> Problem:
-    """Random input over 13 words, dimension 5; ``shift`` is added to every logit."""
+    """Draw random input over 13 words, dimension 5; add ``shift`` to every logit."""
     return Problem(
         torch.randn(rows, softmaxes, 5, dtype=dtype),
         torch.log_softmax(torch.randn(rows, softmaxes, dtype=dtype), dim=1),
@@ -30,7 +30,7 @@ def problem(
 
 
 def full_target_log_probability(given: Problem) -> Tensor:
-    """From the straightforward form in float64."""
+    """Compute log P by the straightforward form in float64."""
     exact = [part.double() for part in given[:4]]
     return mixture.log_probabilities(*exact).gather(1, given.targets.unsqueeze(1)).squeeze(1)
 

@@ -15,7 +15,7 @@ ONE_SOFTMAX: dict[str, Any] = {"components": (), "tied": False}
 
 
 def build(architecture: str, vocabulary_size: int, **settings: Any) -> LanguageModel:
-    """A model that takes no memory."""
+    """Build a model that takes no memory."""
     config_class, make = ARCHITECTURES[architecture]
     known = {each.name for each in fields(config_class)}
     assert settings.keys() <= known
@@ -82,7 +82,7 @@ def test_counts_of_the_doc_paper_that_round_the_other_way() -> None:
 
 
 def thesis(architecture: str, words: int, w: int, k: int, **more: Any) -> LanguageModel:
-    """Embedding size w, hidden size k, as the thesis names them."""
+    """Build a model with embedding size w and hidden size k, as the thesis names them."""
     if architecture == "awd-lstm-doc":
         more = {**ONE_SOFTMAX, **more}
     layers = more.pop("layers", 1)
@@ -90,7 +90,7 @@ def thesis(architecture: str, words: int, w: int, k: int, **more: Any) -> Langua
 
 
 def word_representations(model: LanguageModel) -> int:
-    """The embedding, and M and C of the recurrent memory network."""
+    """Count the parameters of the embedding, and of M and C of the recurrent memory network."""
     named = dict(model.named_parameters())
     return sum(weight.numel() for name, weight in named.items() if name.endswith("embedding"))
 

@@ -30,7 +30,7 @@ def build(config: PieceConfig = CONFIG) -> PieceEncoder:
 
 
 def words(count: int, seed: int) -> Tensor:
-    """Pieces of ``count`` words, [T, 1, 3], one to three each."""
+    """Return pieces of ``count`` words, [T, 1, 3], one to three each."""
     generator = torch.Generator().manual_seed(seed)
     pieces = torch.randint(0, 9, (count, 1, 3), generator=generator)
     for word, length in enumerate(torch.randint(1, 4, (count,), generator=generator).tolist()):

@@ -76,7 +76,7 @@ def test_rows_come_in_few_numbers() -> None:
 
 
 def off(layer: LstmLayer) -> float:
-    """How far the packed product is from torch's own."""
+    """Return the distance of the packed product from torch's own."""
     weight = layer.recurrent_weight
     with torch.no_grad():
         product = linear(INPUTS, packed(layer, weight))

@@ -16,7 +16,7 @@ TOLERANCE = 1e-5  # nats
 
 
 def log_probabilities(model: LanguageModel, segments: list[Segment]) -> Tensor:
-    """log P of every token that is predicted, [N]."""
+    """Return log P of every predicted token, [N]."""
     values = []
     for features, targets in segments:
         table = model.log_probabilities(features)
@@ -26,7 +26,7 @@ def log_probabilities(model: LanguageModel, segments: list[Segment]) -> Tensor:
 
 
 def text(length: int) -> list[int]:
-    """Without the token that opens articles."""
+    """Return the text without the token that opens articles."""
     return torch.randint(2, WORDS, (length,)).tolist()
 
 

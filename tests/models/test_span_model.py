@@ -31,7 +31,7 @@ def build(config: SpanConfig = CONFIG, seed: int = 1) -> SpanModel:
 
 
 def sentence(words: int, seed: int = 1) -> tuple[Tensor, Tensor]:
-    """Words [n + 2] and features [n + 2, F] with as many n-grams as there may be."""
+    """Return words [n + 2] and features [n + 2, F] with the maximal number of n-grams."""
     generator = torch.Generator().manual_seed(seed)
     rows = torch.randint(0, 7, (words + 2,), generator=generator)
     features = torch.randint(-1, 9, (words + 2, 4), generator=generator)
@@ -54,7 +54,8 @@ def lstm(layer: LstmLayer, inputs: list[Tensor]) -> list[Tensor]:
 def slowly(
     model: SpanModel, words: Tensor, features: Tensor, read: Sequence[Tensor] = ()
 ) -> dict[tuple[int, int], Tensor]:
-    """log P of each label of each span, by its two boundaries; an encoder has ``read`` it."""
+    """Compute log P of each label of each span, by its two boundaries; ``read`` is an encoder's
+    output."""
     inputs = []
     for row, (vector, *grams) in zip(words.tolist(), features.tolist(), strict=True):
         spelling = torch.zeros(model.config.spelling_size)

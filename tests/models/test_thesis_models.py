@@ -38,7 +38,7 @@ def softmax(values: list[float] | Vector) -> Vector:
 def lstm_step(
     weights: dict[str, Vector], layer: int, x: Vector, h: Vector, c: Vector
 ) -> tuple[Vector, Vector]:
-    """Equations 2.8 to 2.12."""
+    """Compute equations 2.8 to 2.12."""
     w_x, w_h, b = (
         weights[f"layers.{layer}.{n}"] for n in ("input_weight", "recurrent_weight", "bias")
     )
@@ -48,7 +48,7 @@ def lstm_step(
 
 
 def lstm(weights: dict[str, Vector], inputs: list[Vector], layers: int = 1) -> list[Vector]:
-    """The last layer's outputs."""
+    """Compute the last layer's outputs."""
     for layer in range(layers):
         size = weights[f"layers.{layer}.recurrent_weight"].shape[1]
         h, c, outputs = np.zeros(size), np.zeros(size), []
@@ -60,7 +60,7 @@ def lstm(weights: dict[str, Vector], inputs: list[Vector], layers: int = 1) -> l
 
 
 def check(model: LanguageModel, expected_h: list[Vector]) -> None:
-    """h* at each position, and log P of every word from it (equation 3.1)."""
+    """Compare h* at each position, and log P of every word from it (equation 3.1)."""
     features, _ = model(torch.tensor(TOKENS).unsqueeze(1), model.initial_state(1))
     assert np.allclose(features.output[:, 0].detach().numpy(), np.stack(expected_h), atol=1e-12)
     weights = weights_of(model)

@@ -1,5 +1,5 @@
-"""Whether the tests notice when the program is wrong: each change in ``table.toml`` is made in a
-copy of the checkout, and the tests named beside it must then fail.
+"""Mutation tests: each change in ``table.toml`` is made in a copy of the checkout, and the tests
+named beside it must then fail.
 
     python -m tests.mutations          # all of them; under a minute each
     python -m tests.mutations ranking  # those whose file has this in its name
@@ -27,7 +27,7 @@ _PASSED, _FAILED = 0, 1  # pytest's exit codes
 
 
 class Mutation(NamedTuple):
-    """A change of one place of a file, and the tests that see it."""
+    """A change of one place in a file, and the tests that should fail."""
 
     file: str
     old: str
@@ -44,12 +44,12 @@ def mutations(part: str = "") -> list[Mutation]:
 
 
 def copied(folder: Path) -> Path:
-    """A copy of the checkout, in which files may be changed."""
+    """Return a copy of the checkout, in which files may be changed."""
     return Path(shutil.copytree(ROOT, folder / "copy", symlinks=True, ignore=_LEFT_OUT))
 
 
 def problem(mutation: Mutation, copy: Path) -> str | None:
-    """Why the mutation shows nothing good about the tests; None if they notice it."""
+    """Return why the mutation says nothing good about the tests; None if they notice it."""
     file = copy / mutation.file
     text = file.read_text("utf-8")
     if text.count(mutation.old) != 1:

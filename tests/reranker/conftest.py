@@ -16,7 +16,7 @@ from tests.reranker.span_models import untrained_spans
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Two untrained checkpoints."""
+    """Write two untrained checkpoints."""
     folder = tmp_path_factory.mktemp("checkpoints")
     paths = []
     for seed in (1, 2):
@@ -29,7 +29,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(scope="session")
 def span_model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """An untrained parser whose temperature is 2."""
+    """Write an untrained parser whose temperature is 2."""
     path = tmp_path_factory.mktemp("spans") / "spans.pt"
     member = untrained_spans(3, encoder=True)
     save_span_model(path, member.model, member.vocabulary, {"temperature": 2.0}, torch.float32)
@@ -38,7 +38,7 @@ def span_model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[str]:
-    """The URL of an S3 bucket, behind real HTTP; the environment has its credentials."""
+    """Yield the URL of an S3 bucket, behind real HTTP; the environment has its credentials."""
     needed = "needs the extra: pip install '.[ray-tests]'"
     server = pytest.importorskip("moto.server", reason=needed)
     s3fs = pytest.importorskip("s3fs", reason=needed)

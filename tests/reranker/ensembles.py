@@ -25,7 +25,7 @@ CANDIDATES = (
 def untrained(
     seed: int, words: tuple[str, ...] = (), name: str = "", backward: bool = False
 ) -> Checkpoint:
-    """A DOC model with random weights, large enough that candidates differ by whole nats."""
+    """Return a DOC model with random weights, large enough that candidates differ by whole nats."""
     torch.manual_seed(seed)
     sequences = [linearize(Tree.from_string(text)) for text in CANDIDATES]
     vocabulary = Vocabulary.build([*sequences, words], minimum_count=1, backward=backward)

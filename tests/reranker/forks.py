@@ -13,7 +13,7 @@ SECONDS = 120
 
 
 def in_child(work: Callable[[], T]) -> T:
-    """What ``work`` returns there; EOFError if it raises."""
+    """Return the result of ``work`` in a forked child; EOFError if it raises."""
     context = multiprocessing.get_context("fork")
     receiving, sending = context.Pipe(duplex=False)
     child = context.Process(target=lambda: sending.send(work()))

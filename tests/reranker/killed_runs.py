@@ -36,7 +36,7 @@ for line in sys.stdin:
 
 
 class Killed(NamedTuple):
-    """How a run ended, and what it left."""
+    """The end of a run, and the files it left."""
 
     status: int
     kept: int
@@ -48,15 +48,15 @@ class Killed(NamedTuple):
 
 
 class Starter:
-    """Starts runs, each as a fresh process that takes seconds to import torch; or, ``forked``, as
-    the fork of one that has imported everything."""
+    """A starter of runs. Each is a fresh process that takes seconds to import torch or, if
+    ``forked``, the fork of a process that has imported everything."""
 
     def __init__(self, forked: subprocess.Popen[str] | None) -> None:
         self._forked = forked
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, arguments: Sequence[str], messages: Path) -> int:
-        """The process that runs ``rerank`` and prints its messages to a file."""
+        """Start a process that runs ``rerank`` and prints its messages to a file."""
         if self._forked is not None:
             assert self._forked.stdin is not None
             self._forked.stdin.write(json.dumps([arguments, str(messages)]) + "\n")
@@ -68,7 +68,7 @@ class Starter:
         return self._process.pid
 
     def wait(self) -> int:
-        """The exit status of what was started last; negative for a signal."""
+        """Return the exit status of the last process started; negative for a signal."""
         if self._process is not None:
             return self._process.wait()
         return self._number()
@@ -80,7 +80,7 @@ class Starter:
 
 @contextlib.contextmanager
 def forked_runs() -> Iterator[Starter]:
-    """Starts runs that need not import anything."""
+    """Yield a starter of runs that need not import anything."""
     with subprocess.Popen(
         [sys.executable, "-c", _FORK_FOR_EACH_LINE],
         stdin=subprocess.PIPE,
@@ -129,13 +129,13 @@ def killed_run(
 
 
 def kept_sentences(out: Path) -> int:
-    """How many whole lines ``.part`` has; a kill may have cut the last one short."""
+    """Count the whole lines in ``.part``; a kill may have cut the last one short."""
     part = out.with_name(out.name + ".part")
     return part.read_bytes().count(b"\n") if part.exists() else 0
 
 
 def said_to_be_kept(line: str) -> int:
-    """How many sentences an interrupted run says it keeps, in its last line."""
+    """Return the number of sentences that an interrupted run says it keeps, in its last line."""
     match = re.fullmatch(
         r"rerank: interrupted(?:; (\d+) sentences? (?:is|are) kept; "
         r"to continue: rerank .*--resume)?",
@@ -153,7 +153,8 @@ def _size(path: Path) -> int:
 
 
 def _computed(process: int) -> float:
-    """CPU seconds that the process has used. Raises ProcessLookupError if it has ended."""
+    """Return the CPU seconds that the process has used. Raises ProcessLookupError if it has
+    ended."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     if fields[0] == "Z":
         raise ProcessLookupError

@@ -44,14 +44,14 @@ def checkpoint(model: LanguageModel, vocabulary: Vocabulary = VOCABULARY) -> Che
 
 
 def known_softmax() -> Checkpoint:
-    """An LSTM with one softmax."""
+    """Return an LSTM with one softmax."""
     config = Config(len(VOCABULARY), _SIZE, (_SIZE,), components=())
     return _known(AwdLstmDoc(config))
 
 
 def known_mixture(pi: Sequence[float], components: tuple[int, int]) -> Checkpoint:
-    """One layer, and softmaxes from the embedding and from it that always have the weights
-    ``pi``."""
+    """Return a model of one layer whose softmaxes, from the embedding and from the layer, always
+    have the weights ``pi``."""
     member = _known(AwdLstmDoc(Config(len(VOCABULARY), _SIZE, (_SIZE,), components)))
     assert member.model.mixture_weights is not None
     member.model.mixture_weights.weight.copy_(_scoring(pi))
@@ -59,7 +59,7 @@ def known_mixture(pi: Sequence[float], components: tuple[int, int]) -> Checkpoin
 
 
 def known_memory(attention: Sequence[float]) -> Checkpoint:
-    """An RM whose attention to the last words, the oldest first, is always that."""
+    """Return an RM whose attention to the last words, the oldest first, is always ``attention``."""
     config = RecurrentMemoryConfig(
         len(VOCABULARY), embedding_size=_SIZE, hidden_sizes=(_SIZE,), window=len(attention)
     )
@@ -70,7 +70,7 @@ def known_memory(attention: Sequence[float]) -> Checkpoint:
 
 
 def even_attention(window: int) -> Checkpoint:
-    """An Attention model that looks at all positions alike: its w is zero."""
+    """Return an Attention model that attends to all positions alike: its w is zero."""
     config = AttentionConfig(
         len(VOCABULARY), embedding_size=_SIZE, hidden_sizes=(_SIZE,), window=window
     )
@@ -78,8 +78,8 @@ def even_attention(window: int) -> Checkpoint:
 
 
 def _known(model: LanguageModel) -> Checkpoint:
-    """All weights zero but for a bias that gives every symbol its probability, and one that makes
-    the layer's outputs always tanh(1): it writes 1 into cells that it has emptied."""
+    """Return a model whose weights are zero but for a bias that gives every symbol its probability,
+    and a bias that makes the layer's outputs always tanh(1): it writes 1 into emptied cells."""
     member = checkpoint(model)
     for parameter in model.parameters():
         parameter.zero_()
@@ -94,7 +94,7 @@ def _known(model: LanguageModel) -> Checkpoint:
 
 
 def _scoring(probabilities: Sequence[float]) -> Tensor:
-    """A matrix whose products with the layer's outputs are the probabilities' logarithms."""
+    """Return a matrix whose products with the layer's outputs are the probabilities' logarithms."""
     matrix = torch.zeros(len(probabilities), _SIZE)
     matrix[:, 0] = torch.tensor([math.log(p) for p in probabilities]) / math.tanh(1)
     return matrix

@@ -27,13 +27,14 @@ program()
 
 
 def with_small_files(most: int, arguments: Sequence[str]) -> tuple[int, str]:
-    """The exit status and what is printed to standard error, where a file of more than ``most``
-    bytes cannot be written: as on a disk that is full then."""
+    """Return the exit status and standard error of a run that cannot write a file of more than
+    ``most`` bytes, as on a full disk."""
     return _run(_SMALL_FILES, most, arguments)
 
 
 def with_little_memory(more: int, arguments: Sequence[str]) -> tuple[int, str]:
-    """The same where ``more`` bytes can be had than there are once everything is imported."""
+    """Return the same for a run that can get ``more`` bytes of memory once everything is
+    imported."""
     return _run(_LITTLE_MEMORY, more, arguments)
 
 

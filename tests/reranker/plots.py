@@ -11,7 +11,7 @@ import pytest
 
 @contextmanager
 def no_plots() -> Iterator[None]:
-    """As where the ``train`` extra is not installed."""
+    """Hide matplotlib, as if the ``train`` extra were not installed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
         patch.setitem(sys.modules, "matplotlib.figure", None)

@@ -59,18 +59,18 @@ _PAIRED = "1aA \t\n()-.|\"'\\<:/@_"
 
 
 def pairs() -> Iterator[str]:
-    """Two different signs."""
+    """Yield pairs of different signs."""
     yield from (one + other for one in _PAIRED for other in _PAIRED if one != other)
     yield "\u0300\u0316"
 
 
 def repeated(part: str, characters: int, head: str = "", tail: str = "x") -> str:
-    """A ``tail`` that is none of it makes a search that has got so far fail."""
+    """Return a repeated text; its ``tail`` makes a search fail that has come so far."""
     return head + part * (characters // len(part)) + tail
 
 
 def cpu_seconds(reader: Reader, text: str) -> float:
-    """What reading the text takes; what is wrong with it does not matter."""
+    """Measure the CPU time of reading the text; errors in it do not matter."""
     begun = time.process_time()
     with contextlib.suppress(RerankError):
         reader(text)
@@ -78,8 +78,8 @@ def cpu_seconds(reader: Reader, text: str) -> float:
 
 
 def ordinary_seconds(name: str, characters: int) -> float:
-    """What reading this much of something ordinary takes, which is linear: sentences for those that
-    read text, lists for all others."""
+    """Measure the CPU time of reading as much ordinary text, which is linear: sentences for readers
+    of text, lists for all others."""
     lists = "2\t0\n-1\n(S1 (NP (DT the) (NN man)))\n-2\n(S1 (X (DT the) (NN man)))\n\n"
     kind, reader = (_PROSE, READERS[name]) if name in TEXTS else (lists, _lists("bllip"))
     return cpu_seconds(reader, repeated(kind, characters, tail=""))
@@ -114,7 +114,7 @@ def _text(form: Form, convention: Convention, text: str) -> None:
 
 
 def _rows(text: str) -> None:
-    """The same in each column of CoNLL-U."""
+    """Add the same for each column of CoNLL-U."""
     clean = text.replace("\n", " ").replace("\t", " ")
     row = ["1", clean, "_", "_", clean, "_", "_", "_", "_", f"Constituency={clean}*"]
     list(from_conllu(["\t".join(row)]))

@@ -24,7 +24,7 @@ def write(path: Path, content: str | bytes) -> str:
 
 @contextlib.contextmanager
 def standard_input(content: str | bytes) -> Iterator[None]:
-    """Of this process, for commands that are run in it."""
+    """Replace the standard input of this process, for commands that run in it."""
     with tempfile.TemporaryFile() as file:
         file.write(content if isinstance(content, bytes) else content.encode())
         file.seek(0)
@@ -38,7 +38,7 @@ def standard_input(content: str | bytes) -> Iterator[None]:
 
 
 def bllip(*lists: Iterable[str]) -> str:
-    """What the Charniak parser prints; candidate i has the base-2 score -100.5 - i."""
+    """Return the Charniak parser's output; candidate i has the base-2 score -100.5 - i."""
     blocks = []
     for number, trees in enumerate(lists):
         scored = [f"{-100.5 - place}\n{tree}\n" for place, tree in enumerate(trees)]

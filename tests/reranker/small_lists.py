@@ -8,7 +8,7 @@ from reranker.nbest import NBest
 
 
 def without_every_second_score(nbest: NBest) -> NBest:
-    """The list without the parser's scores of its second, fourth ... candidate."""
+    """Return the list without the parser's scores of its second, fourth ... candidate."""
     candidates = (
         replace(each, parser_score=None) if each.index % 2 else each for each in nbest.candidates
     )

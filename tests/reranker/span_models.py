@@ -30,8 +30,8 @@ def span_vocabulary(
 def untrained_spans(
     seed: int, name: str = "", *, encoder: bool = False, distance_classes: int = 0
 ) -> SpanCheckpoint:
-    """Random weights, large enough that candidates differ by whole nats. With ``distance_classes``
-    the encoder is of MPNet's kind."""
+    """Return a span model with random weights, large enough that candidates differ by whole nats.
+    With ``distance_classes`` the encoder is of MPNet's kind."""
     torch.manual_seed(seed)
     pieces = WordPieces(PIECES, 3) if encoder else None
     piece_config = PieceConfig(len(PIECES), 6, 8, 2, 2, 16, 3)

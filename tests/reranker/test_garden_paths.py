@@ -1,5 +1,5 @@
-"""What the shipped models must get right: sentences that lead a reader astray, attachment, and
-Penn's labels for relative and question pronouns."""
+"""Sentences that the shipped models must get right: garden paths, attachment, and Penn's labels for
+relative and question pronouns."""
 
 from __future__ import annotations
 

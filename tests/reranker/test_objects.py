@@ -1,4 +1,4 @@
-"""What a person can hold: candidates with words and constituents, short reprs, pictures, tables."""
+"""Objects for users: candidates with words and constituents, short reprs, pictures, tables."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ RERANKER = Reranker([untrained(1), untrained(2), untrained(3, words=("extra", "w
 
 
 def lists(count: int) -> list[NBest]:
-    """Lists that differ: rotations of the candidates, cut to different lengths."""
+    """Return lists that differ: rotations of the candidates, cut to different lengths."""
     made = []
     for number in range(count):
         texts = [*CANDIDATES[number % 6 :], *CANDIDATES[: number % 6]][: 2 + number % 5]
@@ -332,7 +332,7 @@ def test_lists_of_candidates_are_ranked_as_lists_that_were_read() -> None:
 
 
 class FlatParser:
-    """Proposes one flat tree for each sentence."""
+    """A parser that proposes one flat tree for each sentence."""
 
     batch_sizes = (1,)
 

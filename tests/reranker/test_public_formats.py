@@ -37,17 +37,17 @@ MODELS = ["--models", "model.pt"]
 
 
 def command(*arguments: str) -> Reader:
-    """A command, with FILE in the place of the file's name."""
+    """Return a reader that runs a command, with FILE in the place of the file's name."""
     return lambda path: main([path if each == "FILE" else each for each in arguments])
 
 
 def items(read: Callable[[str], Iterable[object]]) -> Reader:
-    """All that a function reads."""
+    """Return a reader that consumes everything a function reads."""
     return lambda path: [*read(path)]
 
 
 def body(path: Any, media: str) -> Reader:
-    """A body with the file's text."""
+    """Return a reader of a request's body with the file's text."""
 
     def run(file: str) -> None:
         content = Path(file).read_bytes()
@@ -113,7 +113,7 @@ def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: list[str]) -
 
 
 def refusal(reader: Reader, example: Example, capsys: Capture) -> str:
-    """What a reader says of a file that it refuses; empty if it reads it."""
+    """Return a reader's message about a file that it refuses; "" if it reads the file."""
     Path(example.name).write_bytes(example.content)
     try:
         status = reader(example.name)

@@ -31,7 +31,7 @@ Kind = tuple[str, str]
 
 
 def assert_linear(name: str, kinds: Iterable[Kind], characters: int) -> None:
-    """At each size from ``_SHORT`` up, so that what is quadratic fails soon."""
+    """Assert linear time at each size from ``_SHORT`` up, so that quadratic readers fail soon."""
     sizes = [_SHORT]
     while sizes[-1] < characters:
         sizes.append(min(characters, 4 * sizes[-1]))

@@ -19,7 +19,7 @@ BEST = "(S1 (S (NP (A a)) (VP (B b) (NP (C c)))))"
 def entry(
     index: int, tree: str, nll: float, parser: float | None, *member_nll: float
 ) -> dict[str, object]:
-    """A candidate of ranked output, as far as tuning reads it."""
+    """Return a candidate of ranked output, as far as tuning reads it."""
     members = {"member_nll": list(member_nll)} if member_nll else {}
     return {
         "index": index,
@@ -37,7 +37,8 @@ def ranked(*sentences: Sequence[dict[str, object]]) -> str:
 
 
 def lists(*sentences: Sequence[tuple[Sequence[float], float, int, Sequence[int]]]) -> ScoredLists:
-    """Candidates are (log-probability by member, parser's, tokens, counts); lists of one length."""
+    """Return lists of one length, with candidates (log-probability by member, parser's, tokens,
+    counts)."""
 
     def column(place: int, kind: Any) -> Any:
         return np.array([[one[place] for one in sentence] for sentence in sentences], dtype=kind)
@@ -49,7 +50,7 @@ def lists(*sentences: Sequence[tuple[Sequence[float], float, int, Sequence[int]]
 
 
 def random_lists(seed: int, sentences: int, candidates: int, members: int) -> ScoredLists:
-    """Lists of two to ``candidates`` candidates with scores and brackets drawn at random."""
+    """Draw lists of two to ``candidates`` candidates with random scores and brackets."""
     random = np.random.default_rng(seed)
     shape = sentences, candidates
     sizes = random.integers(2, candidates + 1, sentences)
@@ -67,9 +68,9 @@ def random_lists(seed: int, sentences: int, candidates: int, members: int) -> Sc
 
 
 def sure_and_unsure(pairs: int) -> str:
-    """Ranked output of two members. In every other sentence both like BEST much better than the
-    parser's first, and the parser hardly minds; in the rest one hardly likes WORST, and it minds.
-    """
+    """Return ranked output of two members. In every other sentence both strongly prefer BEST to the
+    parser's first, and the parser hardly objects; in the rest one slightly prefers WORST, and the
+    parser objects."""
     first = entry(0, WORSE, 40.0, -10.0, 20.0, 20.0)
     sure = [first, entry(1, BEST, 20.0, -11.0, 10.0, 10.0)]
     unsure = [first, entry(1, WORST, 34.5, -18.0, 15.0, 19.5)]

@@ -17,7 +17,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "parses.txt"
 
 
 def save_models(folder: Path, *seeds: int) -> list[str]:
-    """Untrained checkpoints that know the words of the example."""
+    """Write untrained checkpoints that know the words of the example."""
     words = sorted(set(EXAMPLE.read_text(encoding="utf-8").replace(")", " ").split()))
     paths = []
     for seed in seeds:
@@ -42,14 +42,15 @@ def server(models: list[str]) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def fragile(models: list[str]) -> Iterator[Server]:
-    """It scores a list at a time, and fails on command: see the folder of that name."""
+    """Yield a server that scores a list at a time, and fails on command: see the folder of that
+    name."""
     with serving(models, "--batch-tokens", "5", fragile=True) as server:
         yield server
 
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Gate]:
-    """Closed at first, and open after the test."""
+    """Yield a gate, closed at first, and open it after the test."""
     made = Gate(tmp_path)
     yield made
     made.open()

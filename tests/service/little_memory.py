@@ -1,5 +1,5 @@
-"""Prints how often ``score_in_halves`` had to halve, and whether the scores are right, in a process
-that gets hardly more memory than it has."""
+"""A program that prints how often ``score_in_halves`` had to halve, and whether the scores are
+right, with hardly more memory than the process already has."""
 
 from __future__ import annotations
 

@@ -38,13 +38,14 @@ def serving(
 
 
 def sentence(*words: str) -> dict[str, Any]:
-    """A sentence with one flat tree over these words."""
+    """Return a sentence with one flat tree over these words."""
     nodes = " ".join(f"(NN {word})" for word in words)
     return {"candidates": [f"(S1 (S {nodes}))"]}
 
 
 class Gate:
-    """Before a fragile server scores a list with ``word``, it waits until this is opened."""
+    """A gate: before a fragile server scores a list with ``word``, it waits until the gate is
+    opened."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.file = folder, folder / "open"
@@ -55,8 +56,8 @@ class Gate:
 
 
 def slow_loading(gate: Gate) -> str:
-    """The PYTHONPATH of a fragile server whose scoring process does not start before the gate is
-    open."""
+    """Return the PYTHONPATH of a fragile server whose scoring process does not start before the
+    gate is open."""
     module = "reranker.service.children.scoring_main"
     waiting = f"while {module!r} in sys.orig_argv and not os.path.exists(gate):"
     code = f"import os, sys, time\ngate = {str(gate.file)!r}\n{waiting}\n    time.sleep(0.01)\n"
@@ -68,7 +69,7 @@ def slow_loading(gate: Gate) -> str:
 
 
 def is_closed_on(connection: socket.socket, piece: bytes) -> bool:
-    """Whether the server closes on a client that sends a piece again and again."""
+    """Return whether the server closes on a client that sends a piece again and again."""
     give_up = time.monotonic() + PATIENCE
     with contextlib.suppress(OSError):
         while time.monotonic() < give_up:

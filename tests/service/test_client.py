@@ -140,7 +140,7 @@ def test_errors_have_their_code(server: Server) -> None:
 
 
 class Moody(BaseHTTPRequestHandler):
-    """Answers with one status after the other."""
+    """A service that answers with one status after the other."""
 
     statuses: ClassVar[list[int]] = []
     deadlines: ClassVar[list[str | None]] = []

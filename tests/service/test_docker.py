@@ -27,7 +27,7 @@ BESIDE_PYTHON = Path(sys.executable).parent
 
 
 def instructions() -> list[str]:
-    """Those of the Dockerfile, each on one line."""
+    """Return the instructions of the Dockerfile, each on one line."""
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     return "\n".join(lines).replace("\\\n", "").splitlines()
@@ -77,7 +77,7 @@ def test_what_is_copied_into_the_image_is_there_and_not_ignored() -> None:
 
 
 def pinned(name: str) -> dict[str, str]:
-    """Versions of a file of requirements, each of which has hashes."""
+    """Return the versions in a file of requirements, each of which has hashes."""
     text = (REQUIREMENTS / name).read_text().replace("\\\n", "")
     versions: dict[str, str] = {}
     for line in text.splitlines():
@@ -92,7 +92,7 @@ def pinned(name: str) -> dict[str, str]:
 
 
 def needed(package: str, *extras: str) -> set[str]:
-    """Names of everything that an installed package needs here, itself included."""
+    """Return the names of everything that an installed package needs here, including itself."""
     found: set[tuple[str, ...]] = set()
     todo = [(package, *extras)]
     while todo:

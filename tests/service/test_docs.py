@@ -20,7 +20,7 @@ BLOCKS = re.findall(r"^```(sh|python)\n(.*?)^```$", DOCS, re.MULTILINE | re.DOTA
 
 
 def at(server: Server, text: str) -> str:
-    """The text for a server on another port than 8000."""
+    """Return the text for a server on another port than 8000."""
     return text.replace("http://localhost:8000", server.url)
 
 

@@ -1,4 +1,4 @@
-"""Nobody can take everything from everyone."""
+"""Fairness: no client can take everything from the others."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def ask_for_long(http: httpx.Client, sentences: list[Any]) -> None:
 
 
 def milliseconds(http: httpx.Client, lists: list[Any]) -> float:
-    """The median over 20 requests, of one of the lists each."""
+    """Return the median time of 20 requests, each with one of the lists."""
     times = []
     for nbest in itertools.islice(itertools.cycle(lists), 20):
         started = time.perf_counter()

@@ -1,5 +1,5 @@
-"""What an attacker or an operator must see: children that hang, floods of connections, addresses
-that are open to anyone, a parent that is killed."""
+"""Attacks and accidents that the service survives: hanging children, floods of connections,
+addresses that are open to anyone, a killed parent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BODY = {"sentences": [sentence("We", "saw", "it")]}
 
 
 def status(server: Server, path: str) -> int:
-    """On a connection of its own."""
+    """Return the status of a request on a connection of its own."""
     return httpx.get(f"{server.url}{path}", timeout=PATIENCE).status_code
 
 
@@ -40,7 +40,7 @@ def status(server: Server, path: str) -> int:
 
 @pytest.fixture(scope="module")
 def watching(models: list[str]) -> Iterator[Server]:
-    """It notices soon that a child hangs."""
+    """Yield a server that soon notices a hanging child."""
     with serving(models, "--heartbeat-seconds", "2") as server:
         yield server
 
@@ -107,20 +107,20 @@ def connections(server: Server, number: int, sent: bytes = b"") -> Iterator[list
 
 @pytest.fixture(scope="module")
 def crowded(models: list[str]) -> Iterator[Server]:
-    """Twenty connections may be open, and their bodies may take long."""
+    """Yield a server with at most twenty open connections, whose bodies may take long."""
     with serving(models, "--connections", "20", "--body-seconds", "600") as server:
         yield server
 
 
 def closed_while_idle(client: httpx.Client) -> float:
-    """How many connections were closed to make room; no line before the first."""
+    """Return how many connections were closed to make room; 0 before the metric's first line."""
     named = 'rerank_closed_connections_total{reason="idle"} '
     lines = client.get("/metrics").text.splitlines()
     return sum(float(line.removeprefix(named)) for line in lines if line.startswith(named))
 
 
 def until_others_have_gone(server: Server) -> None:
-    """Those of another test, which the server may not have noticed yet."""
+    """Wait for the end of another test's connections, which the server may not have noticed yet."""
     url = f"{server.url}/metrics"
     until(lambda: "\nrerank_connections 1.0\n" in httpx.get(url, timeout=PATIENCE).text)
 
@@ -227,7 +227,7 @@ def test_an_open_address_needs_keys(host: str) -> None:
 
 @pytest.fixture(scope="module")
 def open_to_anyone(models: list[str]) -> Iterator[str]:
-    """The address of a server that needs no key, on purpose; with keys, see test_keys.py."""
+    """Yield the address of a server that needs no key, on purpose; with keys, see test_keys.py."""
     flags = ["--host", "0.0.0.0", "--public", "--allow-host", "rerank.example"]
     with serving(models, *flags, "--cors-origins", "https://ours.example") as server:
         yield f"http://127.0.0.1:{server.port}"

@@ -204,8 +204,8 @@ def test_metrics_are_for_who_has_a_key(closed: Server) -> None:
 
 @pytest.fixture(scope="module")
 def prometheus(closed: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """Prometheus as configured, but for the address of the service, how often it asks, and a second
-    job whose key is wrong."""
+    """Run Prometheus as configured, except for the address of the service, the interval, and a
+    second job whose key is wrong."""
     if not shutil.which("prometheus"):
         pytest.skip("this machine has no prometheus")
     folder = tmp_path_factory.mktemp("prometheus")
@@ -242,7 +242,7 @@ def prometheus(closed: Server, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def until_scraped(prometheus: httpx.Client, job: str, health: str, error: str) -> dict[str, Any]:
-    """The job's target, once asking it has ended like this."""
+    """Return the job's target, once a scrape has ended with this result."""
 
     def found() -> dict[str, Any]:
         with contextlib.suppress(httpx.HTTPError):  # it has not started yet

@@ -18,7 +18,7 @@ VERSIONS = ["1.34", "1.37"]
 
 
 def manifests() -> dict[str, Any]:
-    """By kind."""
+    """Return the manifests by kind."""
     documents = [
         one
         for path in sorted(FOLDER.glob("*.yaml"))

@@ -129,7 +129,7 @@ def metric(client: httpx.Client, name: str) -> float:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of the models that ``reloading`` serves."""
+    """Return the folder of the models that ``reloading`` serves."""
     return tmp_path_factory.mktemp("reloaded")
 
 
@@ -142,7 +142,7 @@ def _serving_the_folder(folder: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def reloading(_serving_the_folder: Server, folder: Path) -> Server:
-    """It serves one model, whatever another test has made it serve."""
+    """Return a server with one model, whatever another test has made it serve."""
     for file in folder.glob("*.pt"):
         file.unlink()
     save_models(folder, 1)
@@ -155,7 +155,7 @@ BOSS = {"X-API-Key": "boss"}
 
 
 def until_reloaded(server: Server, event: str = "models reloaded") -> None:
-    """Has the models loaded again by a signal; the log has this then, once more."""
+    """Reload the models by a signal; wait until the log has the line once more."""
 
     def lines() -> int:
         return sum(line["event"] == event for line in server.log)
@@ -233,7 +233,7 @@ def test_metrics_follow_a_reload(reloading: Server, folder: Path) -> None:
 
 
 def refusal(*flags: str) -> str:
-    """What is said by a service that does not start."""
+    """Return the message of a service that does not start."""
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     command = [RERANK, "serve", *flags]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What ``/metrics`` says of a server, in every state of its life."""
+"""The values in ``/metrics``, in every state of a server's life."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
 def scraped(client: httpx.Client) -> Series:
-    """Every value, by name and labels."""
+    """Return every value, by name and labels."""
     found = _LINE.findall(client.get("/metrics").text)
     return {
         (name, frozenset(_LABEL.findall(labels))): float(value) for name, labels, value in found
@@ -30,14 +30,14 @@ def scraped(client: httpx.Client) -> Series:
 
 
 def total(series: Series, name: str) -> float:
-    """Over all labels."""
+    """Return the sum over all labels."""
     values = [value for (found, _), value in series.items() if found == name]
     assert values, name
     return sum(values)
 
 
 def models_in(series: Series) -> list[dict[str, str]]:
-    """Name and hash of each model, in the order of names."""
+    """Return name and hash of each model, in the order of names."""
     found = [
         (dict(labels), value) for (name, labels), value in series.items() if "model_info" in name
     ]
@@ -91,7 +91,8 @@ def test_reading_threads_and_what_they_need_not_finish(server: Server, http: htt
 
 
 def waiting_then_gone(server: Server, client: httpx.Client) -> float:
-    """Tokens of a request that waited for the device and whose client hung up meanwhile."""
+    """Return the tokens of a request that waited for the device and whose client hung up
+    meanwhile."""
     with send(server, json.dumps({"sentences": [sentence(*"abcde")] * 3}).encode()):
         until_scraped(client, lambda series: total(series, "rerank_queue_tokens") > 0)
         return total(scraped(client), "rerank_queue_tokens")

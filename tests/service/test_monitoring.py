@@ -1,4 +1,4 @@
-"""What watches the service asks for what it has. With a key: tests/service/test_keys.py."""
+"""The metrics that the monitoring queries exist. With a key: tests/service/test_keys.py."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def rules() -> list[dict[str, Any]]:
 
 
 def series(http: httpx.Client) -> dict[str, set[str]]:
-    """The label pairs and names of labels of everything that is exported."""
+    """Return the label pairs and names of labels of everything that is exported."""
     text = http.get("/metrics").text
     found: dict[str, set[str]] = {}
     for name in re.findall(r"^# TYPE (\w+)", text, re.MULTILINE):

@@ -48,7 +48,7 @@ def scoring_for_nobody(server: Server) -> Iterator[None]:
 
 @contextmanager
 def receiving(server: Server) -> Iterator[None]:
-    """Half of a body, then a byte now and then."""
+    """Send half of a body, then a byte now and then."""
     done = threading.Event()
     with connected(server, len(LONG)) as connection:
         connection.sendall(LONG[: len(LONG) // 2])
@@ -67,7 +67,7 @@ def _drip(connection: socket.socket, done: threading.Event) -> None:
 
 @contextmanager
 def answering(server: Server) -> Iterator[None]:
-    """Long answers to clients that do not read them."""
+    """Request long answers for clients that do not read them."""
     with ExitStack() as opened:
         for _ in range(5):
             connection = socket.socket()
@@ -80,7 +80,7 @@ def answering(server: Server) -> Iterator[None]:
 
 @contextmanager
 def streaming(server: Server) -> Iterator[None]:
-    """Lines of a long answer, one after another, where the service sends them."""
+    """Stream the lines of a long answer, one after another, where the service sends them."""
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
         head = f"POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(LONG)}\r\n"
         head += "Accept: application/x-ndjson\r\nContent-Type: application/json\r\n\r\n"
@@ -97,7 +97,7 @@ def all_at_once(server: Server) -> Iterator[None]:
 
 
 def until_sigterm_is_handled(server: Server) -> None:
-    """Before, while Python starts, it ends the process as it does any other."""
+    """Wait until SIGTERM is handled: before, while Python starts, it ends the process at once."""
     bit = 1 << signal.SIGTERM - 1
     status = Path(f"/proc/{server.process.pid}/status")
     while not int(status.read_text().split("SigCgt:")[1].split()[0], 16) & bit:

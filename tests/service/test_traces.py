@@ -17,14 +17,14 @@ from tests.waiting import PATIENCE
 
 
 class Collector(HTTPServer):
-    """Takes what an exporter sends over HTTP."""
+    """A receiver of what an exporter sends over HTTP."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Taking)
         self.requests: queue.Queue[ExportTraceServiceRequest] = queue.Queue()
 
     def spans(self) -> Iterator[tuple[str, Span]]:
-        """Each with its service's name, as they come."""
+        """Yield each span with its service's name, as they come."""
         while True:
             for of_service in self.requests.get(timeout=PATIENCE).resource_spans:
                 names = {one.key: one.value.string_value for one in of_service.resource.attributes}

@@ -29,7 +29,7 @@ KNOWN = Calibration(TUNED, 0.5, (0.25, 0.125))
 
 
 def some_lists(number: int) -> str:
-    """The example's first lists, and of each the first ten candidates."""
+    """Return the first ten candidates of the example's first lists."""
     shorter = []
     for block in EXAMPLE.read_text(encoding="utf-8").split("\n\n")[:number]:
         (head, *rest) = block.splitlines()

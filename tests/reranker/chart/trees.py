@@ -11,7 +11,7 @@ from reranker.chart.best import Gains, Span, Values
 
 
 def gains_of(values: Values) -> Gains:
-    """Of gains [words, words, labels], in nats."""
+    """Return gains [words, words, labels], in nats."""
     return Gains(values, np.zeros(values.shape[:2]))
 
 
@@ -22,7 +22,7 @@ def random_gains(words: int, labels: int, seed: int) -> Gains:
 
 
 def all_trees(words: int, labels: int) -> Iterator[frozenset[Span]]:
-    """Every set of constituents that do not cross, with every label."""
+    """Yield every set of constituents that do not cross, with every label."""
     spans = [(start, end) for start in range(words) for end in range(start + 1, words + 1)]
     for chosen in product((False, True), repeat=len(spans)):
         kept = [span for span, is_there in zip(spans, chosen, strict=True) if is_there]

@@ -56,7 +56,7 @@ def _deflated(path: Path) -> None:
 
 
 def _lying(path: Path) -> None:
-    """Its directory says that a record has 2 GB."""
+    """Write an archive whose directory says that a record has 2 GB."""
     _pickled(CLAIMS)(path)
     content = bytearray(path.read_bytes())
     sizes = content.rindex(b"PK\1\2") + 20
@@ -65,7 +65,7 @@ def _lying(path: Path) -> None:
 
 
 def _overlapping(path: Path) -> None:
-    """A record of 2 MB under 500 names."""
+    """Write a record of 2 MB under 500 names."""
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("archive/data/0", bytes(2_000_000))
         for number in range(1, 500):
@@ -79,13 +79,13 @@ def _crowded(path: Path) -> None:
 
 
 def _prefixed(path: Path) -> None:
-    """A pickle of torch's old form before the zip archive."""
+    """Write a pickle of torch's old form before the zip archive."""
     _pickled(BYTES)(path)
     path.write_bytes(BYTES + path.read_bytes())
 
 
 def _capitals(path: Path) -> None:
-    """torch's reader of zip archives finds records whatever the case of their names."""
+    """Write names in capitals: torch's reader of zip archives ignores the case of names."""
     _zip(path, {"DATA.PKL": BYTES, "data.pkl": BYTES, "data/0": b""})
 
 

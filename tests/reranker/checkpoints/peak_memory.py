@@ -1,4 +1,5 @@
-"""Prints what reading each checkpoint says, and the megabytes and seconds it takes."""
+"""A program that prints the result of reading each checkpoint, with the megabytes and seconds it
+takes."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ SHIPPED = ROOT / "ckpt" / "doc" / "doc-1.pt"
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A checkpoint with a hash."""
+    """Write a checkpoint with a hash."""
     member = untrained(1)
     path = tmp_path / "sound.pt"
     save_checkpoint(path, member.model, member.vocabulary, {"dev_perplexity": 7.5}, torch.float32)
@@ -78,7 +78,7 @@ def test_every_flipped_byte_of_a_weight_is_found(path: Path) -> None:
 
 
 def as_before_hashes(content: Any) -> Any:
-    """The content as a file of an older version has it, without a hash."""
+    """Return the content as a file of an older version has it, without a hash."""
     return {**{name: part for name, part in content.items() if name != "sha256"}, "version": 3}
 
 

@@ -31,14 +31,15 @@ def model() -> AwdLstmDoc:
 
 @pytest.fixture
 def path(tmp_path: Path, model: AwdLstmDoc) -> Path:
-    """A sound checkpoint, in float32."""
+    """Write a sound checkpoint, in float32."""
     path = tmp_path / "sound.pt"
     save_checkpoint(path, model, VOCABULARY, {"dev_perplexity": 7.5}, torch.float32)
     return path
 
 
 def unsealed(path: Path) -> Any:
-    """What is in a checkpoint of a version that needs no hash: anything can be changed."""
+    """Return the content of a checkpoint of a version that needs no hash: anything can be
+    changed."""
     content = read_archive(path).content
     del content["sha256"]
     return {**content, "version": 3}
@@ -128,7 +129,7 @@ def test_writing_leaves_one_whole_file(tmp_path: Path, model: AwdLstmDoc, path: 
 
 
 def refusal(path: Path) -> str:
-    """What is said after the file's name, on one line, when it is refused."""
+    """Return the one-line message after the file's name when the file is refused."""
     with pytest.raises(CheckpointError) as caught:
         load_checkpoint(path)
     message = str(caught.value)
@@ -212,7 +213,7 @@ def test_a_whole_pickled_model_is_refused(tmp_path: Path, model: AwdLstmDoc) -> 
 
 
 class Intruder:
-    """Unpickled carelessly, it creates a file."""
+    """An object that creates a file when it is unpickled carelessly."""
 
     def __init__(self, marker: Path) -> None:
         self.marker = marker

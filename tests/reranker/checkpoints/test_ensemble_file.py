@@ -26,7 +26,7 @@ SHIPPED = Path(__file__).parents[3] / "ckpt"
 
 @pytest.fixture
 def paths(tmp_path: Path) -> tuple[Path, Path]:
-    """Two files that could be checkpoints: nothing but their bytes matters here."""
+    """Write two files that could be checkpoints: nothing but their bytes matters here."""
     folder = tmp_path / "models"
     folder.mkdir()
     one, two = folder / "one.pt", folder / 'two "quoted" é.pt'

@@ -32,7 +32,7 @@ FILES["fast.toml"] = (
 
 
 class Hub(BaseHTTPRequestHandler):
-    """As much of the hub as its client asks for: a repository's files, and each of them."""
+    """The part of the hub that its client asks for: a repository's list of files, and each file."""
 
     served: list[str]
 
@@ -66,7 +66,7 @@ class Hub(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The environment in which a program takes this server for the hub."""
+    """Yield the environment in which a program takes this server for the hub."""
     Hub.served = []
     with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -80,8 +80,8 @@ def hub(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 def named(environment: Mapping[str, str], *names: str) -> list[str]:
-    """What ``named_models`` makes of each name, with what it logs before: names of files and
-    weights, or the error."""
+    """Return the result of ``named_models`` for each name, with its log before it: names of files
+    and weights, or the error."""
     code = (
         "import logging, sys\n"
         "from reranker.checkpoints.ensemble_file import named_models\n"

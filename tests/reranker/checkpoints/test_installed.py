@@ -27,7 +27,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No checkout, no package of models, an empty home; a folder for packages."""
+    """Return a folder for packages, without a checkout, a package of models, or files in the
+    home."""
     site = tmp_path / "site-packages"
     (site / "reranker" / "checkpoints").mkdir(parents=True)
     monkeypatch.setattr(installed, "__file__", str(site / "reranker" / "checkpoints" / "x.py"))

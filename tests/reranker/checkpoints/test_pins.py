@@ -15,7 +15,7 @@ ONE, TWO = (hashlib.sha256(word).hexdigest() for word in (b"one", b"two"))
 
 @pytest.fixture
 def paths(tmp_path: Path) -> list[Path]:
-    """Only the bytes of a checkpoint matter here."""
+    """Write checkpoints; only their bytes matter here."""
     one, two = tmp_path / "one.pt", tmp_path / "two.pt"
     one.write_bytes(b"one")
     two.write_bytes(b"two")

@@ -67,7 +67,7 @@ def test_pieces_that_are_none() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """An encoder as XLM-R's kind is published: its positions begin at 2."""
+    """Write an encoder as XLM-R's kind is published: its positions begin at 2."""
     folder = tmp_path / "xlm-r"
     write_encoder(folder, ["x"] * (len(SCORED) - len(SPECIAL)))
     (folder / "vocab.txt").unlink()

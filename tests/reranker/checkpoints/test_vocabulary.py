@@ -10,7 +10,7 @@ from reranker.trees.tree import Tree
 
 
 def vocabulary_of(*words_and_symbols: str) -> Vocabulary:
-    """One with these symbols, after those every vocabulary has."""
+    """Build a vocabulary of these symbols, after the symbols that every vocabulary has."""
     return Vocabulary([EOS, "<unk>", "(<unk>", ")<unk>", *words_and_symbols])
 
 

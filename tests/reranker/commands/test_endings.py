@@ -1,4 +1,4 @@
-"""What a command says when memory does not suffice, in real processes that get little of it."""
+"""Messages of commands that run out of memory, in real processes with little of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc says how 
 
 
 def last_line(more: int, arguments: Sequence[str]) -> str:
-    """What a run that lacks memory prints last."""
+    """Return the last line printed by a run that lacks memory."""
     status, messages = with_little_memory(more, arguments)
     assert status == 3, messages
     assert "Traceback" not in messages

@@ -40,7 +40,8 @@ GOLD = CANDIDATES[1].replace("(S1 ", "(TOP ")
 
 @pytest.fixture(autouse=True)
 def _signals_are_not_ignored() -> Iterator[None]:
-    """As in a terminal: what nohup or a shell's & ignores, `rerank` leaves ignored."""
+    """Handle signals as in a terminal: `rerank` leaves those ignored that nohup or a shell's &
+    ignores."""
     interrupted = signal.signal(signal.SIGINT, signal.default_int_handler)
     hung_up = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
@@ -160,7 +161,7 @@ def test_a_reader_that_has_seen_enough(tmp_path: Path, models: list[str]) -> Non
 
 
 def examples(path: Path, lists: int, times: int = 1) -> str:
-    """A file of the first lists of the example, repeated."""
+    """Write a file of the first lists of the example, repeated."""
     blocks = (ROOT / "examples" / "parses.txt").read_text().split("\n\n")[:lists]
     return write(path, "".join(f"{block}\n\n" for block in blocks) * times)
 
@@ -226,7 +227,7 @@ def test_twenty_kills(tmp_path: Path) -> None:
 
 
 def check(killed: Killed, number: signal.Signals, out: Path, expected: str) -> None:
-    """What holds after any kill."""
+    """Assert the properties that hold after any kill."""
     part = out.with_name(out.name + ".part")
     assert not part.exists() or expected.startswith(part.read_text())
     if number == signal.SIGKILL:

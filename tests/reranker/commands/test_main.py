@@ -1,4 +1,4 @@
-"""What runs imports what it needs, and what is listed is there."""
+"""The imports of commands, and the commands that help lists."""
 
 from __future__ import annotations
 

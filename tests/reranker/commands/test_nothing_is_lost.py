@@ -58,7 +58,7 @@ def contents() -> dict[str, bytes]:
 
 
 def refused(capsys: Capture, message: str, *arguments: str) -> None:
-    """The command ends with a message, and no file has changed."""
+    """Assert that the command ends with a message and changes no file."""
     before = contents()
     capsys.readouterr()
     assert main(arguments) == 2
@@ -68,7 +68,7 @@ def refused(capsys: Capture, message: str, *arguments: str) -> None:
 
 @contextmanager
 def running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """``rerank`` in a process of its own."""
+    """Run ``rerank`` in a process of its own."""
     command = [sys.executable, "-c", RERANK, *arguments]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

@@ -1,4 +1,4 @@
-"""What a terminal shows while a command works."""
+"""The terminal while a command works."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ COMMAND = [sys.executable, "-m", "reranker.commands.main"]
 
 
 def on_terminal(*arguments: str, output: int | None = None, given: str = "") -> list[str]:
-    """What the command prints on a terminal, cut at line breaks and returns to the line's start."""
+    """Return the text that the command prints on a terminal, cut at line breaks and carriage
+    returns."""
     terminal, other_end = pty.openpty()
     termios.tcsetwinsize(terminal, (24, 100))
     with subprocess.Popen(

@@ -33,7 +33,8 @@ class Terminal(io.StringIO):
 
 
 def commands(folder: Path) -> list[list[str]]:
-    """Commands whose messages and answers have the names of files, sentences, labels and words."""
+    """Return commands whose messages and answers have the names of files, sentences, labels and
+    words."""
     trees = write(folder / f"{EVIL}.mrg", f"{TREE}\n{BROKEN}\n")
     lists = write(
         folder / f"lists{EVIL}",

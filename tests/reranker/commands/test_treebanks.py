@@ -31,7 +31,7 @@ COUNT = 30
 
 @pytest.fixture
 def plain() -> list[str]:
-    """30 trees, one a line, root TOP, no traces, no function tags."""
+    """Return 30 trees, one a line, root TOP, no traces, no function tags."""
     if not WSJ.exists():
         pytest.skip(f"no {WSJ}")
     with gzip.open(WSJ, "rt", encoding="utf-8") as lines:
@@ -39,8 +39,8 @@ def plain() -> list[str]:
 
 
 def as_distributed(line: str) -> str:
-    """The tree as a file of the Penn Treebank has it; with a trace in its first verb phrase, and
-    with a function tag at its first noun phrase, as far as it has these."""
+    """Return the tree as in a file of the Penn Treebank, with a trace in its first verb phrase and
+    a function tag at its first noun phrase, if it has these."""
     line = line.replace("(TOP (", "( (", 1).replace("(NP (", "(NP-SBJ-1 (", 1)
     line = line.replace("(VP (", "(VP (S (NP-SBJ (-NONE- *-1) )) (", 1)
     indented, depth = "", 0
@@ -55,7 +55,7 @@ def as_distributed(line: str) -> str:
 
 @pytest.fixture
 def treebank(tmp_path: Path, plain: list[str]) -> Path:
-    """A section in three files, and what else is in such folders."""
+    """Write a section in three files, with the other files of such folders."""
     folder = tmp_path / "23"
     folder.mkdir()
     for number in range(3):
@@ -70,14 +70,14 @@ def treebank(tmp_path: Path, plain: list[str]) -> Path:
 
 @pytest.fixture
 def best(tmp_path: Path, plain: list[str]) -> str:
-    """What a parser prints that makes no mistakes."""
+    """Return the output of a parser that makes no mistakes."""
     lines = (f"{tree.replace('TOP', 'S1', 1)}\n" for tree in plain)
     return write(tmp_path / "best.txt", "".join(lines))
 
 
 @pytest.fixture
 def nbest(tmp_path: Path, plain: list[str], models: list[str]) -> list[str]:
-    """The flags for lists of one tree each."""
+    """Return the flags for lists of one tree each."""
     file = write(tmp_path / "lists.txt", bllip(*([tree] for tree in plain)))
     return ["--nbest", file, "--models", models[0], "--device", "cpu"]
 
@@ -93,7 +93,7 @@ def test_the_layout_is_the_treebanks(treebank: Path, plain: list[str]) -> None:
 
 
 def figures(report: str) -> list[str]:
-    """Sentences, errors and F1 of a report of EVALB."""
+    """Return sentences, errors and F1 in a report of EVALB."""
     rows = [line.split(" = ") for line in report.splitlines() if " = " in line]
     values = {name.strip(): value.strip() for name, value in reversed(rows)}
     return [values[f"Number of {name}"] for name in ("sentence", "Error sentence")] + [

@@ -1,4 +1,4 @@
-"""Which gold sentence goes with which test sentence, and what is said if none fits."""
+"""The alignment of gold and test sentences, and the message if none fits."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def score(gold: str, test: str, parameters: Parameters = COLLINS) -> SentenceSco
 
 
 def brackets(gold: str, test: str, parameters: Parameters = COLLINS) -> tuple[int, int, int]:
-    """(matched, gold, test), of a pair that must be valid."""
+    """Return (matched, gold, test) of a pair that must be valid."""
     found = score(gold, test, parameters)
     assert found.status == "valid", found.reason
     return found.matched, found.gold, found.test
@@ -54,7 +54,7 @@ def open_data(name: str) -> Iterator[str]:
 
 
 def first_trees(lines: Iterator[str], count: int = 1) -> Iterator[list[str]]:
-    """Of each list in a BLLIP n-best file the first ``count`` trees."""
+    """Yield the first ``count`` trees of each list in a BLLIP n-best file."""
     trees: list[str] = []
     for line in lines:
         if re.match(r"\d+\t", line):

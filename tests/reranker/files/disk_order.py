@@ -1,4 +1,4 @@
-"""What is done to the disk, in order: seen, and done all the same."""
+"""The operations on the disk, recorded in order and carried out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 
 def disk_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Grows by what is written to the disk and by new names, of files in a folder and of itself."""
+    """Return a list that grows with each write to the disk and each new name, of files in a folder
+    and of the folder itself."""
     order: list[str] = []
     fsync, replace, link = os.fsync, os.replace, os.link
 

@@ -1,4 +1,4 @@
-"""Who may write a file: one process at a time, and nobody a file of someone else."""
+"""Claims of files: one process writes at a time, and nobody writes someone else's file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ with claimed(Path(sys.argv[1])):
 
 @contextmanager
 def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process that has claimed ``path``."""
+    """Yield another process that has claimed ``path``."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(path)],
         stdin=subprocess.PIPE,

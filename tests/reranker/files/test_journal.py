@@ -23,7 +23,7 @@ WHOLE = "".join(line + "\n" for line, _ in ANSWERS).encode()
 
 
 class Stopped(Exception):
-    """Stands for whatever ends a run."""
+    """A stand-in for any end of a run."""
 
 
 def run(path: Path, resume: bool = False, stop_after: int = 99, inputs: str = "abc") -> int:
@@ -121,7 +121,7 @@ def test_answers_that_a_power_cut_has_filled_with_zeros_are_made_again(
 
 
 def refused(path: Path, reason: str, resume: bool = False, inputs: str = "abc") -> None:
-    """A run that is refused changes no file."""
+    """Assert that a refused run changes no file."""
     before = contents(path.parent)
     with pytest.raises(InputError, match=reason):
         run(path, resume, inputs=inputs)

@@ -1,4 +1,4 @@
-"""What is no file is refused before it is read, by every command and from Python."""
+"""Anything but a file is refused before it is read, by every command and from Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
-    """Things that would hang or never end, with what is said of them."""
+    """Yield things that would hang or never end, with the message about each."""
     monkeypatch.chdir(tmp_path)  # the name of a socket has at most some hundred bytes
     os.mkfifo("pipe")
     with open("hole", "wb") as file:

@@ -20,7 +20,7 @@ from tests.reranker.files.disk_order import disk_order
 
 
 class Stopped(Exception):
-    """Stands for whatever ends a run."""
+    """A stand-in for any end of a run."""
 
 
 def test_open_whole_is_all_or_nothing(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def _writers(node: ast.AST, where: str) -> Iterator[tuple[str, str]]:
 
 
 def _written(call: ast.Call) -> str | None:
-    """The name of a call that can create, change or remove a file; None for any other."""
+    """Return the name of a call that can create, change or remove a file; None for any other."""
     name = ast.unparse(call.func)
     last = name.rpartition(".")[2]
     if last in _OURS:
@@ -70,14 +70,14 @@ def _of_modules(node: ast.Attribute) -> bool:
 
 
 def _is_checked(call: ast.Call) -> bool:
-    """Whether the call says which files are the program's own, or names standard output."""
+    """Return whether the call names the program's own files, or standard output."""
     place = 2 if ast.unparse(call.func).endswith("save_figure") else 1
     to_stdout = bool(call.args) and isinstance(call.args[0], ast.Constant)
     return to_stdout or len(call.args) > place or _has(call, "ours")
 
 
 def _opens_to_write(call: ast.Call) -> bool:
-    """Whether a file is opened to be written, or in a mode that the code does not say."""
+    """Return whether a file is opened to be written, or in a mode that the code does not show."""
     modes = [each.value for each in call.keywords if each.arg == "mode"]
     modes += call.args[:2] if isinstance(call.func, ast.Attribute) else call.args[1:2]
     for mode in modes:

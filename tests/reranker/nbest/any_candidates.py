@@ -24,7 +24,7 @@ class Good(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A sentence and what is said to be trees of it."""
+    """A sentence and its supposed trees."""
 
     words: tuple[str, ...]
     good: list[Good]
@@ -46,7 +46,8 @@ BROKEN = (
 
 @st.composite
 def _trees(draw: st.DrawFn, words: Sequence[str]) -> list[str]:
-    """The tokens of a constituent over the words; a function tag is at its opening bracket."""
+    """Return the tokens of a constituent over the words; a function tag is at its opening
+    bracket."""
     label = draw(st.sampled_from(PHRASES))
     tokens = ["(" + label]
     rest = words

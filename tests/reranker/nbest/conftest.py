@@ -14,8 +14,8 @@ from tests.reranker.nbest.summaries import Read
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    """``read(text, ..., sentences=text for --tokens, other ReadOptions)``; several texts are pooled
-    files, ``0.txt``, ``1.txt`` and so on."""
+    """Return ``read(text, ..., sentences=text for --tokens, other ReadOptions)``; several texts are
+    pooled files, ``0.txt``, ``1.txt`` and so on."""
 
     def read_texts(
         *texts: str | bytes, sentences: str | bytes | None = None, **options: Any

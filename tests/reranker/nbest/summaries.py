@@ -1,4 +1,4 @@
-"""What a test wants to see of an NBest."""
+"""Summaries of an NBest for tests."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Read = Callable[..., list[NBest]]
 
 
 def accepted(nbest: NBest) -> list[str]:
-    """The candidates' tokens."""
+    """Return the candidates' tokens."""
     return [" ".join(one.tokens) for one in nbest.candidates]
 
 
 def trees(nbest: NBest) -> list[str]:
-    """The candidates with the sentence's words and tags."""
+    """Return the candidates with the sentence's words and tags."""
     return [one.tree.to_string() for one in nbest.candidates]
 
 
@@ -24,5 +24,5 @@ def scores(nbest: NBest) -> list[float | None]:
 
 
 def rejected(nbest: NBest) -> list[tuple[int, int, str]]:
-    """Place, line and code of each rejection."""
+    """Return place, line and code of each rejection."""
     return [(one.index, one.line, one.code) for one in nbest.rejected]

@@ -1,5 +1,5 @@
-"""What other parsers would have printed for real lists, one candidate in ten of it broken: the
-others are ranked as in the original, the broken ones reported, and no sentence is lost."""
+"""Real lists as other parsers would have printed them, with one candidate in ten broken: the others
+are ranked as in the original, the broken ones reported, and no sentence is lost."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_the_words_are_those_of_a_tree_that_hides_none() -> None:
 
 
 def accept_shown(*texts: str, repair: Repair | None = None) -> NBest:
-    """Each in the notation that it shows."""
+    """Accept a list, with each candidate in the notation that it shows."""
     found = [RawCandidate(line, text) for line, text in enumerate(texts, 1)]
     return accept(RawList("s1", 1, found), Source("f", None, repair))
 

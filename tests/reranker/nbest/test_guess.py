@@ -1,4 +1,4 @@
-"""What files that hold no n-best lists look like."""
+"""Guesses about files that hold no n-best lists."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def read(
 
 
 def as_read(nbest: NBest, lists: Given) -> list[tuple[str, tuple[str, ...], object]]:
-    """What is made of the good candidates."""
+    """Return the good candidates as they are read."""
     good = {one.text for one in lists.good}
     return [(one.text, one.tokens, one.tags) for one in nbest.candidates if one.text in good]
 
@@ -70,7 +70,7 @@ def as_read(nbest: NBest, lists: Given) -> list[tuple[str, tuple[str, ...], obje
 def alone(
     format_name: str, lists: Given, repair: bool | None, is_told: bool
 ) -> list[tuple[str, tuple[str, ...], object]]:
-    """The same with nothing beside the good candidates."""
+    """Return the good candidates as they are read with nothing beside them."""
     if not lists.good:
         return []
     text = WRITERS[format_name][0](0, [one.text for one in lists.good])

@@ -1,4 +1,4 @@
-"""How far into its files each list is, for progress bars."""
+"""The position of each list in its files, for progress bars."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LISTS = bllip(*([TREE] * (1 + number % 7) for number in range(700)))
 
 
 def positions(lists: NBestFiles) -> list[float]:
-    """The share of the files that each list and those before it take up."""
+    """Return the share of the files that each list and the lists before it take up."""
     assert lists.size
     return [lists.position / lists.size for _ in lists]
 

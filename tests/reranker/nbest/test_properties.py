@@ -48,7 +48,7 @@ OPTIONS = st.builds(
 
 @st.composite
 def candidates(draw: st.DrawFn) -> list[str]:
-    """A few of one notation, which are nearly trees."""
+    """Draw a few candidates in one notation, which are nearly trees."""
     pieces = st.sampled_from(OPENING + draw(st.sampled_from([BRACKETS, BARE, LINEARIZED])))
     broken = st.lists(pieces, min_size=1, max_size=12).map("".join)
     return draw(st.lists(broken, min_size=1, max_size=4))

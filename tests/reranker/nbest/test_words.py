@@ -1,4 +1,4 @@
-"""Whether two spellings are the same word."""
+"""Comparison of two spellings of a word."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""From every dialect to every other and back."""
+"""Conversions from every dialect to every other and back."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def convert(lists: Iterable[NBest], to: str, folder: Path) -> tuple[Path, ReadOp
 
 
 def content(lists: Iterable[NBest], with_scores: bool) -> Iterator[list[object]]:
-    """What must survive: every candidate's tokens in order, and its score."""
+    """Yield the content that must survive: every candidate's tokens in order, and its score."""
     for nbest in lists:
         assert not nbest.rejected
         yield [
@@ -61,7 +61,8 @@ def content(lists: Iterable[NBest], with_scores: bool) -> Iterator[list[object]]
 
 
 def assert_same(path: Path, first: str, second: str, folder: Path, count: int | None) -> None:
-    """File -> first dialect -> second dialect, and the candidates are still the file's."""
+    """Convert a file to a first and a second dialect, and assert that the candidates are
+    unchanged."""
     original = itertools.islice(read_nbest(path), count)
     one, one_options = convert(original, first, folder)
     (folder / "again").mkdir()

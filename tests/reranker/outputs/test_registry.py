@@ -19,7 +19,7 @@ TREES = ["(S (NP (DT a) (NN b)) (-NONE- *) (VP (VB c)))", "(S (DT a) (NN b) (VB 
 
 
 def ranking_of(nbest: NBest) -> Ranking:
-    """The second candidate is the better one."""
+    """Return a ranking whose second candidate is the better one."""
     scores = [Scored(5.0 - i, 1.5, 9, 0, None) for i, _ in enumerate(nbest.candidates)]
     return rank(nbest, scores, Weighing())
 

@@ -72,7 +72,7 @@ def test_parents_and_words_make_the_tree(tree: Tree) -> None:
 
 
 def _rebuilt(found: dict[str, Any]) -> str:
-    """The tree, of constituents and words alone."""
+    """Rebuild the tree from constituents and words alone."""
     spans = [each["words"] for each in found["constituents"]]
     words = [
         word["leaf"] if word["tag"] is None else Tree(word["tag"], (word["leaf"],)).to_string()

@@ -11,7 +11,7 @@ from typing import IO
 
 class Hanging:
     """A program that starts another and waits for it for ever. Both hold one end of a pipe, which
-    says when the last of them has ended, whoever waits for them then."""
+    shows when the last of them has ended, whoever waits for them then."""
 
     def __init__(self, folder: Path) -> None:
         self._pipe = folder / "pipe"
@@ -23,13 +23,13 @@ class Hanging:
         self.command = ["sh", "-c", script % shlex.quote(str(self._pipe))]
 
     def opened(self) -> IO[bytes]:
-        """The pipe, once the program hangs."""
+        """Return the pipe, once the program hangs."""
         pipe = self._pipe.open("rb", buffering=0)
         assert pipe.read(8) == b"hanging\n"
         return pipe
 
 
 def has_ended(pipe: IO[bytes], seconds: float) -> bool:
-    """Whether all that held the other end have ended, waited for."""
+    """Wait for the processes with the other end; return whether all have ended."""
     ready, _, _ = select.select([pipe], [], [], seconds)
     return bool(ready) and pipe.read(1) == b""

@@ -68,7 +68,7 @@ def test_who_waits_is_told_of_a_kill(conversation: Conversation) -> None:
 
 @pytest.fixture
 def many_files() -> Iterator[None]:
-    """So many files are open that new ones have numbers that ``select`` does not take."""
+    """Open so many files that new ones get numbers that ``select`` does not accept."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limits[1] != resource.RLIM_INFINITY and limits[1] < 1200:
         pytest.skip("this machine lets only so many files be open")

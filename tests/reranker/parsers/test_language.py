@@ -23,7 +23,7 @@ ENGLISH, GERMAN, INDONESIAN = map(
 
 
 class Silent:
-    """A parser that cannot tell what it knows."""
+    """A parser that cannot name its language."""
 
     batch_sizes = (1,)
 

@@ -59,7 +59,7 @@ def test_whenever_it_is_killed_it_leaves_nothing() -> None:
 
 
 def _marked(mark: str) -> list[str]:
-    """The processes that have a value in their environment."""
+    """Return the processes that have a value in their environment."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has just ended

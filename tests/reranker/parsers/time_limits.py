@@ -10,5 +10,5 @@ from reranker.parsers.program import exchange
 def impatient(
     process: subprocess.Popen[bytes], given: bytes, seconds: float, most: int
 ) -> tuple[bytes, bytes]:
-    """``exchange``, but time passes quickly for them."""
+    """Call ``exchange`` while time passes quickly for it."""
     return exchange(process, given, 0.2 if b"hang" in given else seconds, most)

@@ -16,7 +16,7 @@ from tests.waiting import PATIENCE, until
 
 @contextmanager
 def counting(cancellation: Cancellation) -> Iterator[list[int]]:
-    """Numbers that another thread counts, one a millisecond; -1 if it was stopped."""
+    """Yield numbers that another thread counts, one a millisecond; -1 if it was stopped."""
     seen: list[int] = []
 
     def count() -> None:
@@ -41,7 +41,7 @@ def wait_for_more(seen: list[int]) -> None:
 
 
 def pause(cancellation: Cancellation, seen: list[int]) -> None:
-    """Nothing more is counted but a number that it was at."""
+    """Pause, and assert that at most one more number is counted."""
     cancellation.pause()
     count = len(seen)
     time.sleep(0.1)

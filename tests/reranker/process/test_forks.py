@@ -70,7 +70,7 @@ def test_a_child_loads_though_its_parent_used_torch_s_own_threads(models: list[s
 
 @pytest.fixture
 def _at_work() -> Iterator[None]:
-    """Some lanes have a job."""
+    """Keep some lanes busy with a job."""
     begun, ended = threading.Event(), threading.Event()
 
     def job() -> None:

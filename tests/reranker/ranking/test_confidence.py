@@ -1,4 +1,4 @@
-"""How sure a choice is: by hand, and where nothing can be said."""
+"""The confidence in a choice, worked out by hand, and cases without one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ranking(
     *candidates: tuple[tuple[float, ...], float | None],
     weighing: Weighing = Weighing(),
 ) -> Ranking:
-    """Of candidates (log-probability by member, parser's)."""
+    """Return a ranking of candidates (log-probability by member, parser's)."""
     scores = [
         Scored(-math.fsum(parts), 1.0, 9, 0, None, member_nll=tuple(-part for part in parts))
         for parts, _ in candidates

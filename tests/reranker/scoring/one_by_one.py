@@ -18,7 +18,7 @@ from reranker.trees.linearize import is_word
 def score_one_by_one(
     model: LanguageModel, sequences: Sequence[Sequence[int]], eos: int
 ) -> NDArray[np.float64]:
-    """Each sequence's log-probability, one at a time through the whole vocabulary."""
+    """Compute each sequence's log-probability, one at a time through the whole vocabulary."""
     totals = []
     device = model.embedding.device
     with torch.inference_mode():
@@ -34,7 +34,7 @@ def score_one_by_one(
 def score_spans_one_by_one(
     model: SpanModel, vocabulary: SpanVocabulary, sequences: Iterable[Sequence[str]]
 ) -> NDArray[np.float64]:
-    """Each tree's log-probability, for each sequence from all spans of its sentence."""
+    """Compute the log-probability of each sequence's tree from all spans of its sentence."""
     totals = []
     with torch.inference_mode():
         for tokens in sequences:

@@ -41,7 +41,7 @@ def log_probabilities(
 
 
 def one_by_one(member: Checkpoint, tokens: tuple[str, ...]) -> list[float]:
-    """log P of each token of a sequence, in the order of the sequence, and of <eos>."""
+    """Compute log P of each token of a sequence, in the order of the sequence, and of <eos>."""
     model, symbols = member.model, member.vocabulary.symbols
     ids = [symbols.index(token if token[0] in "()" else token.lower()) for token in tokens]
     eos = symbols.index("<eos>")

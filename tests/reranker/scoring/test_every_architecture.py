@@ -31,7 +31,8 @@ VOCABULARY = Vocabulary(["<eos>", "<unk>", "(<unk>", ")<unk>", "(S", ")S", "it"]
 
 
 def sequences(words: int = WORDS) -> list[list[int]]:
-    """Many with common beginnings, ending in <eos>, 0; longer and shorter than any window."""
+    """Return many sequences with common beginnings, ending in <eos>, 0; longer and shorter than any
+    window."""
     generator = random.Random(2)
     stems = [[generator.randrange(1, words) for _ in range(12)] for _ in range(3)]
     return [

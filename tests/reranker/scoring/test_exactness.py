@@ -53,7 +53,8 @@ def lists(request: pytest.FixtureRequest) -> list[NBest]:
 
 
 def straightforward(model: LanguageModel, sequences: list[list[int]], eos: int) -> np.ndarray:
-    """log P of each sequence [C]: padded, every position, the whole vocabulary, in float64."""
+    """Compute log P of each sequence [C]: padded, every position, the whole vocabulary, in
+    float64."""
     totals = []
     with torch.inference_mode():
         for some in chunks(sequences, 8):

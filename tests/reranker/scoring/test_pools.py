@@ -22,8 +22,7 @@ from tests.waiting import PATIENCE, until
 
 
 def lists(count: int, read: list[int]) -> Iterator[NBest]:
-    """Lists of one candidate, 10 tokens with ``<eos>``, of which ``read`` says how many were
-    taken."""
+    """Yield lists of one candidate, 10 tokens with ``<eos>``; count in ``read`` the lists taken."""
     tree = "(S (X a) (X b) (X c) (X d) (X e) (X f) (X g))"
     for number in range(count):
         read.append(number)
@@ -45,7 +44,7 @@ def test_the_first_results_come_before_much_is_read(monkeypatch: pytest.MonkeyPa
 
 
 class Clock:
-    """In place of ``time``: it goes on when it is told to."""
+    """A stand-in for ``time`` that advances on command."""
 
     def __init__(self) -> None:
         self._now = 0.0

@@ -28,8 +28,8 @@ LISTS = list(read_nbest(ROOT / "examples/parses.txt"))[3::8]
 
 @functools.cache
 def members() -> list[Checkpoint]:
-    """Of one vocabulary, so that they can be averaged: the second is the first, a little out of
-    tune."""
+    """Return two members with one vocabulary, which can be averaged: the second is the first,
+    slightly perturbed."""
     first, second = (load_checkpoint(ROOT / "ckpt/rnn-forward.pt") for _ in range(2))
     noise = torch.Generator().manual_seed(1)
     with torch.no_grad():

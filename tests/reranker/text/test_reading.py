@@ -1,4 +1,4 @@
-"""What is read of a text, and what cannot be given to a parser."""
+"""Sentences read from a text, and those that cannot be given to a parser."""
 
 from __future__ import annotations
 

@@ -231,8 +231,8 @@ def test_a_tree_of_words_without_labels_has_no_words() -> None:
 
 
 def plainly_read(text: str) -> list[str]:
-    """What is no label, where a label is the text right after a bracket; but a label alone, unless
-    a constituent's, is a word, and so is a pair of brackets alone."""
+    """Return the words of a text: everything but labels, which are the text right after a bracket.
+    A label alone, unless a constituent's, is a word, and so is a pair of brackets alone."""
     pieces = ["", *re.findall(r"[()]|[^()\s]+", text), ""]
     words = []
     for before, piece, after in zip(pieces, pieces[1:], pieces[2:], strict=False):

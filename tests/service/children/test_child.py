@@ -60,7 +60,8 @@ if any(word.endswith(".counting_main") for word in sys.orig_argv):
 def make(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., tuple[Child, list[Lost]]]]:
-    """Children that count, a number a millisecond, in two lanes; and why they ended."""
+    """Yield a maker of children that count, a number a millisecond, in two lanes, and the reasons
+    of their ends."""
     (tmp_path / "sitecustomize.py").write_text(COUNTING)
     monkeypatch.setenv("PYTHONPATH", before_python_path(str(tmp_path)))
     children: list[Child] = []
@@ -96,12 +97,12 @@ class Counting:
             self.outcome = error
 
     def wait(self) -> None:
-        """Until it has counted on."""
+        """Wait until the child has counted on."""
         count = len(self.seen)
         until(lambda: len(self.seen) > count)
 
     def rest(self) -> None:
-        """Until it counts no further for a while."""
+        """Wait until the child counts no further for a while."""
         count = -1
         while count < len(self.seen):
             count = len(self.seen)

@@ -29,7 +29,7 @@ def nbest(name: str, *trees: str) -> NBest:
 
 
 class Watched(Reranker):
-    """Has room for ``room`` candidates."""
+    """A scorer with room for ``room`` candidates."""
 
     room = 10**6
 

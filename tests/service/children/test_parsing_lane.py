@@ -75,7 +75,7 @@ class Flat:
 
 
 class Asked:
-    """A lane and what it has sent for the log."""
+    """A lane and the messages that it has sent for the log."""
 
     def __init__(self, make: Callable[[], Parser], **settings: Any) -> None:
         self.made: list[Any] = []
@@ -124,7 +124,7 @@ def nothing_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class CalledLate:
-    """In place of ``threading.Timer``: what was to be called after some time, when a test says."""
+    """A stand-in for ``threading.Timer`` that calls its function on command."""
 
     def __init__(self) -> None:
         self._calls: list[Callable[[], object]] = []

@@ -25,13 +25,13 @@ BODY = {"sentences": [sentence("We", "saw", "it")]}
 
 @pytest.fixture(scope="module")
 def shared(models: list[str]) -> Iterator[Server]:
-    """For tests that leave it working."""
+    """Yield a server for tests that leave it working."""
     with serving(models) as server:
         yield server
 
 
 def children_of(server: Server, module: str) -> list[int]:
-    """The processes that the service runs a module in."""
+    """Return the service's processes that run a module."""
     found = []
     for file in Path(f"/proc/{server.process.pid}/task").glob("*/children"):
         for child in map(int, file.read_text().split()):

@@ -23,7 +23,7 @@ NUMBERS = "1" * 98_000 + "x"
 
 
 def padded(candidates: int) -> dict[str, str]:
-    """Candidates that are each repaired to 9,000 words, which takes some milliseconds."""
+    """Return candidates that are each repaired to 9,000 words, which takes some milliseconds."""
     return {
         "nbest": "(A XX )A\n\n" + "(A XX )A\n" * candidates,
         "format": "seq2seq",
@@ -32,7 +32,8 @@ def padded(candidates: int) -> dict[str, str]:
 
 
 def long_list(candidates: int) -> dict[str, str]:
-    """Candidates that are written in full, 900 words each, which take a millisecond or two."""
+    """Return candidates that are written in full, 900 words each, which take a millisecond or
+    two."""
     return {
         "nbest": "(A XX )A\n\n" + f"(A {'XX ' * 900})A\n" * candidates,
         "format": "seq2seq",
@@ -42,14 +43,14 @@ def long_list(candidates: int) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def patient(models: list[str]) -> Iterator[Server]:
-    """A server that reads a body as long as it takes, but for its request's deadline."""
+    """Yield a server that reads a body without a limit but its request's deadline."""
     flags = ("--reading-seconds", "1000", "--max-candidates", "10000", "--max-tree-tokens", "10000")
     with serving(models, *flags) as server:
         yield server
 
 
 def ranked(client: httpx.Client) -> list[object]:
-    """The same list as text and as JSON."""
+    """Return the same list as text and as JSON."""
     as_text = client.post("/rerank", content=LIST, headers=TEXT)
     as_json = client.post("/rerank", json={"sentences": [sentence("We", "saw", "it")]})
     return [answer.raise_for_status().json()["sentences"] for answer in (as_text, as_json)]
@@ -57,8 +58,8 @@ def ranked(client: httpx.Client) -> list[object]:
 
 @contextlib.contextmanager
 def neighbours(server: Server) -> Iterator[None]:
-    """Clients that ask all the while, and get the answers that they got before; the service says
-    soon that it is alive."""
+    """Run clients that ask all the while and get the same answers as before; the service stays
+    alive."""
     with server.client() as client:
         expected = ranked(client)
     has_ended = threading.Event()

@@ -1,4 +1,4 @@
-"""What clients are told of why a sentence could not be parsed."""
+"""The reasons that clients get for a sentence that could not be parsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which form of an answer a client takes."""
+"""The form of an answer that a client accepts."""
 
 from __future__ import annotations
 

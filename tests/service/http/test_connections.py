@@ -21,14 +21,14 @@ from tests.waiting import PATIENCE, finished
 
 
 def head(length: int, version: str = "1.1") -> bytes:
-    """Of a request after which the connection closes."""
+    """Return the head of a request after which the connection closes."""
     text = f"POST /rerank HTTP/{version}\r\nHost: localhost\r\nContent-Length: {length}\r\n"
     text += "Content-Type: application/json\r\n" + "Connection: close\r\n" * (version == "1.1")
     return f"{text}\r\n".encode()
 
 
 def answer_to(server: Server, request: bytes) -> bytes:
-    """All of the answer, for a client that reads nothing before it has sent everything."""
+    """Return the whole answer, for a client that reads nothing before it has sent everything."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(100_000), b""))
@@ -45,7 +45,7 @@ def test_who_is_refused_early_gets_the_answer(
 
 
 def refused(server: Server) -> socket.socket:
-    """A connection that has its answer, before a body of which nothing has been sent."""
+    """Return a connection that has its answer, with nothing of its body sent."""
     connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
     connection.sendall(head(1_000_000_000))
     answer = b"".join(iter(lambda: connection.recv(100_000), b""))

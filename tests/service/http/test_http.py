@@ -17,7 +17,7 @@ BODY = {"sentences": [sentence("We", "saw", "it")]}
 
 
 def exchange(server: Server, request: bytes) -> bytes:
-    """All that is sent until the server closes the connection."""
+    """Return everything that the server sends until it closes the connection."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(100_000), b""))

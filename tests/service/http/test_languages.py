@@ -17,7 +17,7 @@ from tests.service.servers import serving
 
 @pytest.fixture(scope="module")
 def arabic(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A user's folder, and the models of Arabic that are installed in it."""
+    """Return a user's folder, and the models of Arabic that are installed in it."""
     data = tmp_path_factory.mktemp("arabic")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(data))

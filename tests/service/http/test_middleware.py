@@ -1,5 +1,5 @@
-"""What wraps every request, without a server: where models are not loaded, `/info` answers 503 to
-who may ask at all."""
+"""The middleware around every request, without a server: while models are not loaded, `/info`
+answers 503 to clients that may ask at all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from tests.waiting import finished
 
 
 def answers(*asked: tuple[str, dict[str, str]], **settings: Any) -> list[httpx.Response]:
-    """The answers to GETs of these paths with these headers, of a service that has not started."""
+    """Return the answers to GETs of these paths with these headers, of a service that has not
+    started."""
     app = create_app(load_settings({"models": ["none"], **settings}))
 
     async def ask() -> list[httpx.Response]:

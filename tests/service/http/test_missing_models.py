@@ -18,7 +18,7 @@ from tests.service.servers import Server, serving
 
 @pytest.fixture(scope="module")
 def poor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """As if no models were installed."""
+    """Yield a server as if no models were installed."""
     folder = tmp_path_factory.mktemp("poor")
     member, path = checkpoint(1, backward=True), folder / "backward.pt"
     save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)

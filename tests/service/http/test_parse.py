@@ -67,7 +67,7 @@ def http(parsing: Server) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="module")
 def command(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """What ``rerank parse --output ranked`` writes."""
+    """Return the output of ``rerank parse --output ranked``."""
     folder = tmp_path_factory.mktemp("parsed")
     file, out = write(folder / "t.txt", TEXT), folder / "out"
     flags = ["--models", *models, "--parser-command", PARSER, "--output", "ranked"]
@@ -256,7 +256,7 @@ def needs_bllip() -> None:
 
 
 def running(*program: str) -> list[int]:
-    """The processes of a Python program, wherever they were started."""
+    """Return the processes of a Python program, wherever they were started."""
     found = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):  # it has just ended
@@ -267,7 +267,7 @@ def running(*program: str) -> list[int]:
 
 
 def parsers() -> int:
-    """How many parsers run."""
+    """Count the running parsers."""
     return len(running(*TOY_ARGUMENTS))
 
 

@@ -55,7 +55,7 @@ def spans(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def ensemble(models: list[str], spans: str) -> list[str]:
-    """With the parser's model as a member."""
+    """Return an ensemble with the parser's model as a member."""
     return [*models, spans]
 
 
@@ -110,7 +110,7 @@ def python(ensemble: list[str], spans: str, text: str) -> list[Ranking]:
 
 
 def command(folder: Path, text: str, output: str, ensemble: list[str], spans: str) -> str:
-    """What ``rerank parse`` writes of a file that is called ``text``, as texts over HTTP are."""
+    """Return the output of ``rerank parse`` for a file called ``text``, as texts over HTTP are."""
     (folder / "text").write_text(text, encoding="utf-8")
     flags = ["--models", *ensemble, "--parser-model", spans, "--candidates", "7"]
     flags += ["--output", output, "--out", str(folder / output)]

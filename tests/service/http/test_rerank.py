@@ -22,7 +22,7 @@ TEXT = "\n\n".join(LISTS) + "\n"
 
 @pytest.fixture(scope="module")
 def command(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What ``rerank --output ranked`` writes for the text, by flags."""
+    """Return the output of ``rerank --output ranked`` for the text, by flags."""
     folder = tmp_path_factory.mktemp("ranked")
     nbest = folder / "nbest"
     nbest.write_text(TEXT, encoding="utf-8")
@@ -38,7 +38,8 @@ def command(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def comparable(row: dict[str, Any]) -> dict[str, Any]:
-    """A sentence of an answer or a line of the command, with the same names for the same things."""
+    """Return a sentence of an answer or a line of the command, with the same names for the same
+    things."""
     ranking = [
         {("score" if name == "relevance_score" else name): one[name] for name in one}
         for one in row["ranking"]
@@ -91,7 +92,7 @@ def test_random_requests_at_once_are_answered_as_one_by_one(
 
 
 def together(http: httpx.Client) -> float:
-    """How many requests were scored beside another, batch by batch."""
+    """Return how many requests were scored beside another, batch by batch."""
     return metric(http, "rerank_batch_requests_sum") - metric(http, "rerank_batch_requests_count")
 
 

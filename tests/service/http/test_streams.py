@@ -137,7 +137,7 @@ def test_who_does_not_read_is_cut_off(models: list[str], accept: str) -> None:
 
 
 def connect(server: Server, body: bytes, headers: str, path: str = "/rerank") -> socket.socket:
-    """A client that has little room for an answer."""
+    """Return a client with little room for an answer."""
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client.settimeout(PATIENCE)

@@ -58,8 +58,8 @@ def http(reading: Server) -> Iterator[httpx.Client]:
 
 
 def command(model: str, text: str, folder: Path, *flags: str) -> list[dict[str, Any]]:
-    """What ``rerank surprisal --output json`` writes, without what is the same for all sentences
-    and, of the file's name, which is another."""
+    """Return the output of ``rerank surprisal --output json``, without the fields that are the same
+    for all sentences and without the file's name, which differs."""
     file, out = folder / "text.txt", folder / "out"
     file.write_text(text)
     out.unlink(missing_ok=True)

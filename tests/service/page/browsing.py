@@ -1,4 +1,4 @@
-"""What the tests of the page do in a browser."""
+"""Actions in the browser for the tests of the page."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def use_example(page: Page) -> None:
 
 
 def text_of(page: Page, selector: str) -> str:
-    """What is written there, white space as it is shown."""
+    """Return the visible text, with white space as it is shown."""
     return " ".join((page.locator(selector).text_content() or "").split())
 
 

@@ -58,8 +58,8 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def page(context: BrowserContext, address: str) -> Iterator[Page]:
-    """The page as it opens. Whatever the browser complains of, and whatever is fetched from
-    elsewhere, fails the test."""
+    """Yield the page as it opens. The test fails for anything that the browser complains of, and
+    for anything fetched from elsewhere."""
     page, complaints, fetched = watched_page(context)
     open_page(page, address)
     yield page

@@ -40,7 +40,7 @@ def change_weight(page: Page, weight: float) -> None:
 
 
 def shown(page: Page) -> list[str]:
-    """What one sees of the state."""
+    """Return the visible state."""
     selected = page.locator("[aria-selected=true]").evaluate_all("all => all.map(one => one.id)")
     parts = ("#summary", "#sentence", "#verdict", "#weight-value", "#other-caption b")
     return [*(text_of(page, part) for part in parts), *selected]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def address(server: Server) -> str:
-    """Here it does not matter which models are served."""
+    """Return a server's address; its models do not matter here."""
     return server.url
 
 

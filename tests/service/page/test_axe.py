@@ -1,4 +1,4 @@
-"""What axe, which checks pages against WCAG, finds on this one in each state."""
+"""The findings of axe, which checks pages against WCAG, on the page in each state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def findings(page: Page) -> list[str]:
-    """What is wrong: the rule, how grave it is, where, and why."""
+    """Return the faults: the rule, the severity, the place, and the reason."""
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python"
     ).Axe()

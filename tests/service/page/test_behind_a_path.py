@@ -22,7 +22,7 @@ _OF_A_CONNECTION = {"connection", "transfer-encoding", "content-length", "conten
 
 @pytest.fixture
 def proxied(address: str) -> Iterator[str]:
-    """The address of the service behind a proxy, which has other things at other paths."""
+    """Yield the address of the service behind a proxy, which has other things at other paths."""
 
     class Proxy(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -1,4 +1,4 @@
-"""What each word of a typed sentence costs a reader, shown below it on request."""
+"""The cost to a reader of each word of a typed sentence, shown below it on request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def open_costs(page: Page) -> None:
 
 
 def rows_of(page: Page) -> list[list[str]]:
-    """The table as a screen reader has it, without the bars."""
+    """Return the table as a screen reader has it, without the bars."""
     return [
         row.locator("th, td").all_text_contents()
         for row in page.locator("#costs-table tr:not([aria-hidden])").all()

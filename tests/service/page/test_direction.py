@@ -1,4 +1,4 @@
-"""Which way a sentence is written, on the page."""
+"""The direction of writing on the page."""
 
 from __future__ import annotations
 

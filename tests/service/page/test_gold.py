@@ -42,7 +42,8 @@ Promise.all(modules.map(load)).then(([{GoldStandard, judge, f1}, {treeFor}]) => 
 
 
 def scores_in_the_page(pairs: list[tuple[str, tuple[str, ...], str]]) -> list[Any]:
-    """For (gold line, tokens, tree): matched, gold and test brackets, F1, and missing ones."""
+    """Return, for (gold line, tokens, tree): matched, gold and test brackets, F1, and missing
+    ones."""
     modules = [(PAGE / name).read_text(encoding="utf-8") for name in ("gold.js", "trees.js")]
     given = [
         [gold, {"tree": tree, "token_scores": [[token, 0] for token in (*tokens, "<eos>")]}]

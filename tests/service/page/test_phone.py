@@ -85,7 +85,7 @@ def test_targets_are_as_large_as_a_finger(phone: Page) -> None:
 
 
 def has_scrolled(scroller: Locator, place: float, sides: set[str]) -> bool:
-    """Scroll there; whether it then says that there is more on these sides."""
+    """Scroll; return whether the page then says that there is more on these sides."""
     more = "one => new Promise((done) => requestAnimationFrame(() => done(one.dataset.more)))"
     scroller.evaluate("(one, place) => one.scrollTo(place, 0)", place)
     return {*scroller.evaluate(more).split()} & {"left", "right"} == sides

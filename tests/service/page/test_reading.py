@@ -43,7 +43,8 @@ WEIGHTS = (1.0, 0.9, 0.5, 0.25, 0.03, 0.0)
 
 @pytest.fixture(scope="module")
 def expected(checkpoints: list[str], tmp_path_factory: pytest.TempPathFactory) -> dict[float, Any]:
-    """By weight, the rankings of NBEST as the library computes them from scores of its own."""
+    """Return, by weight, the rankings of NBEST as the library computes them from scores of its
+    own."""
     path = tmp_path_factory.mktemp("lists") / "lists.txt"
     path.write_text(NBEST, encoding="utf-8")
     reranker = Reranker.load(checkpoints)
@@ -68,7 +69,7 @@ def order_of(ranking: Ranking) -> list[tuple[int, Any]]:
 
 
 def constituents(tree: str) -> Counter[tuple[str, int, int]]:
-    """(label, start, end) of every constituent but the root wrapper."""
+    """Return (label, start, end) of every constituent but the root wrapper."""
     found: Counter[tuple[str, int, int]] = Counter()
     starts: list[int] = []
     words = 0
@@ -320,7 +321,7 @@ def test_fifty_long_candidates_stay_quick(page: Page) -> None:
 
 
 def luminance(colour: str) -> float:
-    """WCAG's relative luminance of ``rgb(r, g, b)``."""
+    """Return WCAG's relative luminance of ``rgb(r, g, b)``."""
     parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
     red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

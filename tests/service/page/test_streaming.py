@@ -21,7 +21,7 @@ SENTENCES = 400
 
 
 def long_list() -> str:
-    """Hundreds of lists of 20 trees of 12 words, all different: seconds of work."""
+    """Return hundreds of lists of 20 trees of 12 words, all different: seconds of work."""
     draw = random.Random(1)
     lists = []
     for number in range(SENTENCES):
@@ -44,7 +44,7 @@ def start(page: Page) -> None:
 
 
 def counts(page: Page) -> tuple[int, int]:
-    """How many sentences are listed, and how many the summary says there are."""
+    """Return the numbers of sentences listed, and stated in the summary."""
     listed = page.locator("#sentences > li").count()
     found = re.search(rf"(\d+) of {SENTENCES} sentences", text_of(page, "#summary"))
     return listed, int(found[1]) if found else -1

@@ -48,7 +48,7 @@ def address(checkpoints: list[str]) -> Iterator[str]:
 
 
 def spans(page: Page, which: str = "") -> list[str]:
-    """The words of the text above the trees."""
+    """Return the words of the text above the trees."""
     return page.locator(f"#sentence span{which}").all_text_contents()
 
 

@@ -24,7 +24,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def rank(page: Page) -> int:
-    """The index of the best tree of the list, which is then on the page."""
+    """Rank the list on the page; return the index of its best tree."""
     paste(page, f"3\tone/two\n{NBEST}")
     return int(page.locator("#candidates > li").first.get_attribute("data-key") or "")
 

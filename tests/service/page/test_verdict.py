@@ -1,4 +1,4 @@
-"""What the page says about a sentence: the verdict, how sure it is and how the models vote."""
+"""The page's statements about a sentence: the verdict, its confidence and the models' votes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What nobody should be able to do to the others: bodies that are bombs, work without a client."""
+"""Attacks that nobody should be able to make on the others: bodies that are bombs, work without a
+client."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def bounded(models: list[str]) -> Iterator[Server]:
 def send(
     server: Server, body: bytes, path: str = "/rerank", length: int | None = None
 ) -> socket.socket:
-    """A connection with a request on its way, or part of one that is ``length`` long."""
+    """Return a connection with a request on its way, or part of one that is ``length`` long."""
     connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length or len(body)}\r\n"
     connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
@@ -48,7 +49,7 @@ def _send_rest(connection: socket.socket, body: bytes) -> None:
 
 
 def memory(server: Server) -> float:
-    """Resident, in MB."""
+    """Return the resident memory in MB."""
     status = Path(f"/proc/{server.process.pid}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
@@ -109,7 +110,8 @@ def test_bytes_of_all_bodies_are_bounded(bounded: Server) -> None:
         return client.post("/rerank", content=filler + body, headers=JSON)
 
     def beside_the_first() -> httpx.Response | None:
-        """The refusal; None if it is the first that is refused: more of the other had arrived."""
+        """Return the refusal; None if the first was refused, because more of the other had
+        arrived."""
         with bounded.client() as client, connected(bounded, len(filler) + len(body)) as first:
             first.sendall(filler)
             until_in_flight(client, 1)
@@ -140,7 +142,7 @@ def connected(server: Server, length: int) -> socket.socket:
 
 
 def long_request() -> bytes:
-    """34 lists of 40 trees of 40 words in different orders: many seconds of work."""
+    """Return 34 lists of 40 trees of 40 words in different orders: many seconds of work."""
     words = ["the", "of", "and", "to", "in", "a", "is", "that", "for", "it", "with", "as"]
     chance = random.Random(1)
 

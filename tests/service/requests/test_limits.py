@@ -62,7 +62,7 @@ def tight(narrow: Server) -> Iterator[httpx.Client]:
 
 
 def error_of(answer: httpx.Response) -> dict[str, Any]:
-    """The error of an answer, whose envelope is whole."""
+    """Return the error of an answer, whose envelope is whole."""
     assert set(answer.json()) == {"error"}
     error: dict[str, Any] = answer.json()["error"]
     assert set(error) == {"code", "message", "param", "request_id"}
@@ -231,7 +231,7 @@ def test_slow_head(hasty: Server) -> None:
 
 
 def received(connection: socket.socket) -> bytes:
-    """What is there without waiting."""
+    """Return the bytes that are there without waiting."""
     try:
         return connection.recv(100_000, socket.MSG_DONTWAIT)
     except BlockingIOError:

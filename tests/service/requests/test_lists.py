@@ -27,7 +27,7 @@ def read(body: schemas.AnyRequest) -> list[NBest]:
 
 
 def as_read(nbest: NBest) -> list[object]:
-    """What does not depend on where the list comes from."""
+    """Return the facts that do not depend on the list's origin."""
     rejected = [(one.index, one.code, one.message) for one in nbest.rejected]
     return [[(one.index, one.text, one.tokens, one.tags) for one in nbest.candidates], rejected]
 

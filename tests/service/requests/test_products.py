@@ -26,7 +26,7 @@ def read_lists(path: Path, **fields: object) -> list[NBest]:
 
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many words each candidate was fitted to."""
+    """Record the number of words to which each candidate was fitted."""
     counts: list[int] = []
     fit = Skeleton.fit
 

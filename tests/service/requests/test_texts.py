@@ -27,7 +27,7 @@ def asked(reading: Contents) -> AnyToParse:
 
 
 def spelled(reading: Contents, texts: list[str]) -> list[list[str]]:
-    """By their offsets; ``texts`` has each sentence's text."""
+    """Return the words by their offsets; ``texts`` has each sentence's text."""
     return [
         [text[start:end] for start, end in sentence.origin.offsets]
         for text, sentence in zip(texts, reading.sentences, strict=True)

@@ -43,7 +43,7 @@ class Running:
         return Work(self.models, lists, time.monotonic() + PATIENCE, client, **options)
 
     def pids(self) -> list[int]:
-        """The processes of the children."""
+        """Return the processes of the children."""
         processes = [engine.child._child.process for engine in self.engines._engines]
         return [process.pid for process in processes if process is not None]
 
@@ -71,7 +71,7 @@ def fragile_and_running(models: list[str], **settings: Any) -> Iterator[Running]
 
 @pytest.fixture(scope="module")
 def listwise(models: list[str]) -> Iterator[Running]:
-    """A list at a time."""
+    """Yield engines that score a list at a time."""
     with fragile_and_running(models, batch_tokens=1) as made:
         yield made
 
@@ -84,20 +84,20 @@ def beating(models: list[str]) -> Iterator[Running]:
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The model of ``waiting``."""
+    """Return the model of ``waiting``."""
     return Path(*save_models(tmp_path_factory.mktemp("waiting"), 1))
 
 
 @pytest.fixture(scope="module")
 def waiting(file: Path) -> Iterator[Running]:
-    """Batches wait for others to join them."""
+    """Yield engines whose batches wait for others to join them."""
     with fragile_and_running([str(file)], batch_wait_ms=50) as made:
         yield made
 
 
 @pytest.fixture(autouse=True)
 def fragile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Children that misbehave on command."""
+    """Use children that misbehave on command."""
     monkeypatch.setenv("PYTHONPATH", before_python_path(FRAGILE))
 
 

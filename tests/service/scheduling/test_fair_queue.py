@@ -10,7 +10,7 @@ from reranker.service.scheduling.fair_queue import Turns
 
 
 def shares(turns: Turns[str], amounts: dict[str, float], times: int) -> list[str]:
-    """Whose turn it is, so many times in a row."""
+    """Return the clients served, so many times in a row."""
     order = []
     for _ in range(times):
         who = min(amounts, key=turns.given)

@@ -39,7 +39,7 @@ SENTENCES = [TextSentence(Sentence.of(["We", "saw", "it", "."]), Origin("text", 
 
 
 class Child:
-    """In place of the child: parses two sentences at a time, once the gate is open."""
+    """A stand-in for the child that parses two sentences at a time, once the gate is open."""
 
     def __init__(self) -> None:
         self.process = self
@@ -171,7 +171,7 @@ def real(**settings: Any) -> Parsers:
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder for temporary files; there is none for a cache."""
+    """Return the folder for temporary files; there is none for a cache."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     (tmp_path / "cache").touch()
@@ -181,13 +181,13 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def parsed(made: Parsers) -> int:
-    """The number of trees for a sentence."""
+    """Return the number of trees for a sentence."""
     (nbest,) = await lists_of(made, SENTENCES, "client")
     return len(nbest.candidates)
 
 
 async def ended(made: Parsers) -> None:
-    """Once it has been killed."""
+    """Wait until the child has been killed and has ended."""
     process = made._child.process
     assert process is not None
     os.kill(process.pid, signal.SIGKILL)

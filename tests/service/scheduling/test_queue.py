@@ -26,7 +26,7 @@ def nbest(name: str, *trees: str) -> NBest:
 
 
 def queue_of(speed: float, **settings: float) -> Queue:
-    """Without threads, so that tests say when a slot takes what."""
+    """Return a queue without threads, so that tests choose when a slot takes work."""
     given = {"models": ["none"], "batch_wait_ms": 0, "threads": 1, **settings}
     made = Queue(Settings.model_validate(given), Metrics())
     made.speed = speed
@@ -34,14 +34,14 @@ def queue_of(speed: float, **settings: float) -> Queue:
 
 
 def asked(client: str, *sizes: int, seconds: float = 1000) -> Work:
-    """A request of one-tree lists with so many tokens each."""
+    """Request one-tree lists with so many tokens each."""
     words = (" ".join(f"(NN w{n})" for n in range(size - 3)) for size in sizes)
     lists = [nbest(f"{client}{n}", f"(S1 (S {text}))") for n, text in enumerate(words)]
     return Work(MODELS, lists, time.monotonic() + seconds, client)
 
 
 def queue_that_scores(busy: Work) -> Queue:
-    """Three lists of it, one after another; ``busy2`` is in the slot."""
+    """Return a queue with three lists, one after another; ``busy2`` is in the slot."""
     queue = queue_of(80)
     queue.learn_first(80, 1)
     queue.add(busy)
@@ -53,18 +53,18 @@ MODELS: Any = object()
 
 
 def taken(queue: Queue, slot: Slot | None = None) -> list[str]:
-    """The lists of a slot's next batch, of the main one's if none is given."""
+    """Return the lists of a slot's next batch, by default the main slot's."""
     pieces = (piece.what for piece in queue.next_batch(slot or slots(queue).main))
     return [what.id if isinstance(what, NBest) else what.origin.text for what in pieces]
 
 
 def slots(queue: Queue) -> EngineSlots:
-    """Those of its only engine."""
+    """Return the slots of the queue's only engine."""
     return queue.engines[0]
 
 
 def finish(queue: Queue, slot: Slot) -> None:
-    """The slot's batch, where nothing waits for it."""
+    """Finish the slot's batch, for which nothing waits."""
     queue.drop(slot, all_waiting=False)
 
 
@@ -79,7 +79,7 @@ def test_clients_take_turns_whatever_they_ask_for() -> None:
 
 
 def text(client: str, sentences: int) -> Work:
-    """A request for so many sentences of two words, whose trees are expected to have 6 tokens."""
+    """Request so many sentences of two words, whose trees are expected to have 6 tokens."""
     words = Sentence(("It", "runs"))
     given = [TextSentence(words, Origin("", 0, f"{client}{n}", ())) for n in range(sentences)]
     deadline = time.monotonic() + 1000

@@ -20,7 +20,7 @@ from tests.waiting import PATIENCE, finished
 
 
 class Child:
-    """In place of a child: says that reading took as many seconds of CPU time as the body says."""
+    """A stand-in for a child that reports as many seconds of CPU time as the body says."""
 
     def __init__(self) -> None:
         self.gate = threading.Event()
@@ -45,8 +45,8 @@ class Child:
 
 
 def order_of(*asked: tuple[str, str, int]) -> list[str]:
-    """In which order one child reads bodies: of each a client, its CPU time, how many. The other
-    child is busy."""
+    """Return the order in which one child reads bodies, given as client, CPU time and number. The
+    other child is busy."""
     readers, child, busy = Readers(load_settings({}), Metrics()), Child(), Child()
     pool = readers._short.pool
     readers._short.children[:] = [busy, child]  # type: ignore[list-item]
@@ -82,7 +82,7 @@ def test_turns_are_counted_in_seconds() -> None:
 
 
 class Slow(Child):
-    """Reads only what does not belong to the hostile client, until the gate is open."""
+    """A child that reads only bodies of others than the hostile client, until the gate is open."""
 
     def __init__(self, reading: list[str]) -> None:
         super().__init__()

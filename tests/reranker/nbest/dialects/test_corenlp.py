@@ -1,4 +1,4 @@
-"""What Stanford's LexicalizedParser, CoreNLP's pipeline and Stanza print."""
+"""The output of Stanford's LexicalizedParser, CoreNLP's pipeline and Stanza."""
 
 from __future__ import annotations
 

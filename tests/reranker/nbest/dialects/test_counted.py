@@ -51,7 +51,7 @@ def read(tmp_path: Path) -> Read:
 
 
 class LinesFile(TextFile):
-    """Lines at hand instead of a file's."""
+    """A stand-in for a file, with lines at hand."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         super().__init__(os.devnull)
@@ -68,7 +68,7 @@ def from_lines(lines: Iterable[str]) -> list[NBest]:
 
 
 def summary(nbest: NBest) -> tuple[str, list[int], list[tuple[int, int, str]]]:
-    """Id, accepted places, and place, line and code of each rejection."""
+    """Return id, accepted places, and place, line and code of each rejection."""
     return (
         nbest.id,
         [candidate.index for candidate in nbest.candidates],

@@ -1,4 +1,4 @@
-"""Which silver trees are certain, and which are kept back."""
+"""The choice of certain silver trees, and of those kept back."""
 
 from __future__ import annotations
 

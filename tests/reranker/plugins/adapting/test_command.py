@@ -90,7 +90,7 @@ def weights_of(path: str) -> dict[str, list[float]]:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a forward and a backward model, and what they were trained on."""
+    """Write a folder with a forward and a backward model, and their training data."""
     folder = tmp_path_factory.mktemp("trained")
     config, trees = write(folder / "c.toml", CONFIG), write(folder / "gold.mrg", gold(60))
     for name, direction in (("m", "forward"), ("n", "backward")):

@@ -1,5 +1,5 @@
-"""What ``rerank analyse`` says of mixtures, ranks, classes, windows and curves, worked out by
-hand."""
+"""The output of ``rerank analyse`` about mixtures, ranks, classes, windows and curves, worked out
+by hand."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ BACKWARD = untrained(5, backward=True)
 
 
 def turned(tree: LinearTree) -> LinearTree:
-    """As if it were written from its end."""
+    """Return the tree as if it were written from its end."""
     *kinds, end = tree.kinds
     return LinearTree(tree.tokens[::-1], (*kinds[::-1], end))
 

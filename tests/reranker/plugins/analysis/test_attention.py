@@ -1,4 +1,4 @@
-"""What ``rerank analyse`` says of attention: models whose weights are known."""
+"""The output of ``rerank analyse`` about attention, for models whose weights are known."""
 
 from __future__ import annotations
 

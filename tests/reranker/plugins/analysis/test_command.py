@@ -45,7 +45,7 @@ Lines = list[list[str]]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Models whose weights are known, two trees and the log of a run."""
+    """Write models whose weights are known, two trees and the log of a run."""
     folder = tmp_path_factory.mktemp("analysis")
     backward = replace(
         known_memory((0.3, 0.7)), vocabulary=Vocabulary(VOCABULARY.symbols, backward=True)

@@ -37,12 +37,13 @@ WORDS = Vocabulary.build(LINES, minimum_count=1)
 
 
 def of_words(setting: str) -> Checkpoint:
-    """A model of the setting's architecture with random weights."""
+    """Return a model of the setting's architecture with random weights."""
     return checkpoint(build(setting, replace(SETTINGS[setting], vocabulary_size=len(WORDS))), WORDS)
 
 
 def one_by_one(model: LanguageModel, ids: list[int], opening: int) -> list[float]:
-    """log P of each id, a step at a time, from the start state again where an article opens."""
+    """Compute log P of each id, a step at a time, from the start state again where an article
+    opens."""
     state, read, values = model.initial_state(1), WORDS.eos, []
     for number in ids:
         if read == opening:

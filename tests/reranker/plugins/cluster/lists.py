@@ -10,7 +10,8 @@ from tests.reranker.ensembles import CANDIDATES
 
 
 def write_shard(path: Path, first: int, count: int) -> None:
-    """Lists named ``first`` and up, of 1 to 6 candidates; that of every fifth has a broken one."""
+    """Write lists named ``first`` and up, of 1 to 6 candidates; every fifth list has a broken
+    one."""
     lists = []
     for name in range(first, first + count):
         trees = [*CANDIDATES[name % 3 : name % 3 + 1 + name % 4]]
@@ -22,7 +23,7 @@ def write_shard(path: Path, first: int, count: int) -> None:
 
 
 def printed(shard: Path | str, models: Sequence[str], out: Path, *flags: str) -> bytes:
-    """What `rerank --nbest shard` writes."""
+    """Return the output of `rerank --nbest shard`."""
     arguments = ["--nbest", str(shard), "--models", *models, "--threads", "1", "--out", str(out)]
     assert main([*arguments, *flags]) in (0, 1)
     return out.read_bytes()

@@ -29,7 +29,7 @@ needs_ray = pytest.mark.skipif(
 
 
 def on_ray(test: Callable[..., None]) -> Callable[..., None]:
-    """The test uses the Ray of this file, whose workers may warn."""
+    """Use the Ray of this file, whose workers may warn."""
     marks = (pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("default"))
     for mark in (*marks, pytest.mark.slow, needs_ray):
         test = mark(test)
@@ -38,7 +38,7 @@ def on_ray(test: Callable[..., None]) -> Callable[..., None]:
 
 @pytest.fixture
 def lists(tmp_path: Path) -> Path:
-    """A folder with shards of 7 and 3 sentences."""
+    """Write a folder with shards of 7 and 3 sentences."""
     folder = tmp_path / "lists"
     folder.mkdir()
     write_shard(folder / "a.txt", 0, 7)
@@ -185,7 +185,7 @@ def test_an_output_is_not_one_of_the_runs_own_files(
 
 @pytest.fixture
 def guarded_bucket(bucket: str) -> Iterator[str]:
-    """The bucket while its server asks who asks, and knows nobody."""
+    """Yield the bucket while its server checks credentials, and accepts none."""
     address = f"{os.environ['AWS_ENDPOINT_URL']}/moto-api/reset-auth"
     plain = {"Content-Type": "text/plain"}
     before = httpx.post(address, content=b"0", headers=plain).raise_for_status()
@@ -223,9 +223,9 @@ def test_wrong_credentials_and_none_are_said(
 
 @pytest.fixture(scope="module")
 def ray_here(bucket: str) -> Iterator[None]:
-    """One Ray for all runs of this file, since starting it takes most of the time; with two cores,
-    whatever the machine has. Its workers have the environment of its start, the credentials of
-    the bucket included."""
+    """Start one Ray for all runs of this file, since starting it takes most of the time; it has two
+    cores, whatever the machine has. Its workers have the environment of its start, including the
+    credentials of the bucket."""
     import ray
 
     os.environ.setdefault("RAY_worker_niceness", "0")

@@ -30,7 +30,7 @@ SECONDS = 3600.0
 
 
 def _processes() -> dict[int, tuple[int, str]]:
-    """The parent and the command of every process."""
+    """Return the parent and the command of every process."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -43,7 +43,7 @@ def _processes() -> dict[int, tuple[int, str]]:
 
 
 def _workers(run: int) -> dict[int, str]:
-    """The processes of a run that read, rank or join, and what they do."""
+    """Return the processes of a run that read, rank or join, and their tasks."""
     processes = _processes()
     found = {}
     for process, (_, command) in processes.items():

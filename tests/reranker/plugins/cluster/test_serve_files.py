@@ -33,7 +33,7 @@ SECONDS = 600
 
 
 class Context(NamedTuple):
-    """The part of Ray's that a policy reads."""
+    """The part of Ray's context that a policy reads."""
 
     aggregated_metrics: Mapping[str, Mapping[str, float]] | None
 
@@ -60,7 +60,7 @@ class Cluster(NamedTuple):
     """Of the service."""
 
     def deploy(self, file: Path, models: list[str], **replicas: Any) -> None:
-        """The service of docker/ray/service.yaml, with these changes."""
+        """Deploy the service of docker/ray/service.yaml, with these changes."""
         content = yaml.safe_load(SERVICE.read_text())["spec"]["serveConfigV2"]
         given = yaml.safe_load(content)
         given["http_options"] = {"host": "127.0.0.1", "port": int(self.url.rpartition(":")[2])}
@@ -73,7 +73,7 @@ class Cluster(NamedTuple):
         self._serve("deploy", str(file))
 
     def running(self) -> int:
-        """Replicas that answer."""
+        """Count the replicas that answer."""
         status = yaml.safe_load(self._serve("status"))
         deployments = status["applications"].get("rerank", {}).get("deployments", {})
         states = deployments.get("Replica", {}).get("replica_states") or {}
@@ -86,7 +86,7 @@ class Cluster(NamedTuple):
             time.sleep(0.5)
 
     def models(self) -> list[str] | None:
-        """Of the service; None while it does not answer."""
+        """Return the models of the service; None while it does not answer."""
         with contextlib.suppress(httpx.HTTPError):
             answer = httpx.get(f"{self.url}/models", timeout=60)
             if answer.status_code == 200:
@@ -109,7 +109,7 @@ class Cluster(NamedTuple):
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """One that asks for a token, as Ray's do by default."""
+    """Start a cluster that asks for a token, as Ray's do by default."""
     environment = {
         **os.environ,
         "RAY_AUTH_MODE": "token",
@@ -158,7 +158,7 @@ def _until_open(port: int) -> None:
 
 @contextlib.contextmanager
 def _asking(cluster: Cluster, lists: int, threads: int) -> Iterator[list[int | str]]:
-    """What the service answers to requests that come all the time."""
+    """Send requests all the time; yield the list of the service's answers."""
     over = threading.Event()
     answers: list[int | str] = []
     body = json.dumps({"sentences": SENTENCES * lists}).encode()

@@ -59,7 +59,7 @@ THEIRS = {"date", "server", "connection"}
 
 @contextlib.contextmanager
 def _serving_on_ray(models: list[str]) -> Iterator[Server]:
-    """Ready: on a busy machine Ray takes minutes for that."""
+    """Yield a server that is ready: on a busy machine Ray takes minutes for that."""
     with serving(models, "--ray", wait=False, RAY_worker_niceness="0", STARTED_BY=MARK) as server:
         server.logged("ready", seconds=600)
         yield server
@@ -92,7 +92,7 @@ def test_it_answers_what_the_service_answers(on_ray: Server, plain: Server, name
 
 
 def _marked() -> list[int]:
-    """The processes that were started with the environment of the server on Ray."""
+    """Return the processes started with the environment of the server on Ray."""
     entry = f"STARTED_BY={MARK}".encode()
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):

@@ -67,7 +67,7 @@ def test_a_file_that_the_disk_has_otherwise_than_it_was_written_gets_no_name(
 
 
 def _opened_in(folder: Path) -> Path:
-    """The file that this process has open there, which may have no name yet."""
+    """Return the file that this process has open in the folder, which may have no name yet."""
     descriptors = Path("/proc/self/fd").iterdir()
     (file,) = (each for each in descriptors if os.path.realpath(each).startswith(f"{folder}/"))
     return file
@@ -249,7 +249,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
-    """An HTTP server of the folder."""
+    """Start an HTTP server of the folder; yield its address."""
     with _served(partial(_Quiet, directory=str(tmp_path))) as address:
         yield address
 

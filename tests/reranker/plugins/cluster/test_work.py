@@ -1,4 +1,4 @@
-"""What Ray's workers do, called one after the other without Ray."""
+"""Ray's workers, called one after the other without Ray."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def checkpoints(models: list[str]) -> list[bytes]:
 
 @pytest.fixture
 def wanted(tmp_path: Path) -> list[Shard]:
-    """Two shards of 7 and 3 sentences."""
+    """Return two shards of 7 and 3 sentences."""
     (tmp_path / "lists").mkdir()
     write_shard(tmp_path / "lists/a.txt", 0, 7)
     write_shard(tmp_path / "lists/b.txt", 7, 3)
@@ -129,13 +129,13 @@ def _truncated(content: bytes) -> bytes:
 
 
 def _flipped(content: bytes) -> bytes:
-    """One bit of the last word but one, which stays ASCII."""
+    """Flip one bit of the last word but one, which stays ASCII."""
     place = content.rindex(b"NN") + 1
     return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
 def _zeroed(content: bytes) -> bytes:
-    """As after a crash of the machine: the size is right."""
+    """Return zeros of the right size, as after a crash of the machine."""
     return content[: len(content) // 2].ljust(len(content), b"\0")
 
 

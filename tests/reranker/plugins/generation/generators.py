@@ -41,7 +41,7 @@ def pairs() -> list[Pair]:
 
 
 def trained_parser(folder: Path) -> Path:
-    """The checkpoint of a parser that knows its training trees."""
+    """Write the checkpoint of a parser that knows its training trees."""
     path = folder / "parser.pt"
     if not path.exists():
         with no_plots():

@@ -19,7 +19,7 @@ CONFIG = replace(CONFIGS["EncDec+DOC(i2=i3=2)"], vocabulary_size=WORDS)
 
 @torch.no_grad()
 def probabilities(model: EncoderDecoder, source: Tensor, outputs: list[tuple[int, ...]]) -> Tensor:
-    """P of each token and of ``<eos>`` after them, [T + 1, N], for N outputs of T tokens."""
+    """Return P of each token and of ``<eos>`` after them, [T + 1, N], for N outputs of T tokens."""
     memory, state = model.encode(source)
     rows = tuple(tuple(part.expand(len(outputs), -1) for part in layer) for layer in state)
     read = torch.tensor([(EOS, *tokens) for tokens in outputs]).T
@@ -31,7 +31,7 @@ def probabilities(model: EncoderDecoder, source: Tensor, outputs: list[tuple[int
 def log_probabilities(
     models: list[EncoderDecoder], source: Tensor, outputs: list[tuple[int, ...]]
 ) -> list[float]:
-    """Of each output, by the average of the models' probabilities of each token."""
+    """Compute log P of each output, by the average of the models' probabilities of each token."""
     averaged = sum(probabilities(model, source, outputs) for model in models) / len(models)
     assert isinstance(averaged, Tensor)
     found: list[float] = averaged.log().sum(0).tolist()
@@ -41,7 +41,7 @@ def log_probabilities(
 def exhaustive(
     models: list[EncoderDecoder], source: Tensor, longest: int, beam: BeamSettings
 ) -> list[Hypothesis[int]]:
-    """Every output there is, best first."""
+    """Return every possible output, best first."""
     words = [word for word in range(WORDS) if word != EOS and word not in beam.banned]
     found = []
     for length in range(longest + 1):

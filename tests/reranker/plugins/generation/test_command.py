@@ -57,7 +57,7 @@ def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def without_root(tree: Tree) -> str:
-    """As the parser prints it: linearising leaves TOP out."""
+    """Return the tree as the parser prints it: linearising leaves TOP out."""
     (child,) = tree.children
     assert isinstance(child, Tree)
     return child.to_string()

@@ -1,4 +1,4 @@
-"""Where matches are: the words of a tree, of which traces are none, counted in one way."""
+"""The places of matches: words are counted in one way, without traces."""
 
 from __future__ import annotations
 

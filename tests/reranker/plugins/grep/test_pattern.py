@@ -33,20 +33,21 @@ TGREP_SIGNS = [
 
 
 def words_of(pattern: str, tree: Tree = ATE) -> list[str]:
-    """The words of each match, in the order of the tree."""
+    """Return the words of each match, in the order of the tree."""
     table = Table(tree)
     nodes = [table.nodes[node] for node in members(Pattern(pattern).matching(table))]
     return [node if isinstance(node, str) else " ".join(node.leaves()) for node in nodes]
 
 
 class Node(nltk.ParentedTree):  # type: ignore[misc]
-    """Equal to nothing but itself: nltk's ``>>,`` takes a node for another with the same words."""
+    """A node equal to nothing but itself: nltk's ``>>,`` takes a node for another with the same
+    words."""
 
     __eq__, __hash__ = object.__eq__, object.__hash__
 
 
 def with_nodes_for_words(tree: Tree | str) -> Node:
-    """nltk's tree, with words as nodes without children: its strings know no parent."""
+    """Return nltk's tree, with words as nodes without children: its strings know no parent."""
     if isinstance(tree, str):
         return Node(tree, [])
     return Node(tree.label, list(map(with_nodes_for_words, tree.children)))
@@ -96,13 +97,13 @@ def test_the_nodes_are_those_of_nltk(tree: Tree, pattern: str) -> None:
 
 
 def positions(tree: Tree | str, place: tuple[int, ...] = ()) -> list[tuple[int, ...]]:
-    """nltk's positions, in preorder."""
+    """Return nltk's positions, in preorder."""
     children = () if isinstance(tree, str) else tree.children
     return [place, *(p for n, each in enumerate(children) for p in positions(each, (*place, n)))]
 
 
 def pairs(sign: str, table: Table) -> set[tuple[int, int]]:
-    """All nodes that stand to each other like that."""
+    """Return all pairs of nodes in this relation."""
     targets = RELATIONS.get(sign) or nth_child(int(sign[1:]), goes_down=sign[0] == "<")
     numbers = range(len(table.nodes))
     return {(a, b) for a in numbers for b in members(targets(table, a))}

@@ -32,7 +32,7 @@ FLAT = "(TOP (S (NP (DT The) (NN man) (WP who) (VBD came)) (VP (VBD left))))"
 
 
 def table(text: str, delimiter: str = "\t") -> dict[str, dict[str, str]]:
-    """By measure."""
+    """Return the table by measure."""
     rows = csv.DictReader(io.StringIO(text), delimiter=delimiter)
     return {row["measure"]: row for row in rows}
 

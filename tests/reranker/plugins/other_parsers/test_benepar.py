@@ -73,7 +73,7 @@ def untrained(settings: dict[str, object], transformer: str | None = None) -> An
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """As benepar's training saves them."""
+    """Write a checkpoint as benepar's training saves it."""
     import torch
 
     path = tmp_path_factory.mktemp("benepar") / "characters.pt"
@@ -84,7 +84,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """As benepar's models are published: BERT, and what is behind it."""
+    """Write a model as benepar publishes it: BERT, and the layers behind it."""
     import torch
     from transformers import BertConfig, BertModel, BertTokenizerFast
 

@@ -34,7 +34,7 @@ LONG = Sentence(tuple(("the old man saw " * 30).split()))
 
 
 def processes() -> set[int]:
-    """Of ours, those that are not waited for yet left out."""
+    """Return our worker processes, without zombies."""
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
     return {int(child) for child in children if b"bllip_worker" in _command(child)}
 
@@ -48,7 +48,7 @@ def _command(process: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def others() -> set[int]:
-    """Processes of parsers that other tests have made."""
+    """Return the processes of parsers started by other tests."""
     return processes()
 
 
@@ -154,7 +154,7 @@ def test_one_that_is_killed_while_it_is_idle_costs_nothing(
 
 
 def _status(process: int) -> list[str]:
-    """From its state on."""
+    """Return the process's status fields, from its state on."""
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
 
 

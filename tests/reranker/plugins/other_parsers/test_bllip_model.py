@@ -1,4 +1,4 @@
-"""Where a BLLIP model is looked for, and how it is unpacked."""
+"""The search for a BLLIP model, and its unpacking."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_where_nothing_can_be_kept_a_temporary_folder_will_do(
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where models are unpacked since there is no cache."""
+    """Return the folder where models are unpacked, as there is no cache."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     return tmp_path / "temporary"

@@ -71,7 +71,7 @@ def build(folder: Path) -> None:
 
 
 def _tagged(tree: Tree) -> str:
-    """A sentence for the tagger, which wants a dependency tree, too."""
+    """Return a sentence for the tagger, which needs a dependency tree, too."""
     lines = to_conllu(ParsedSentence("0", tree)).split("\n")
     for place, line in enumerate(lines):
         columns = line.split("\t")

@@ -13,12 +13,12 @@ COMMAND = shlex.join([sys.executable, str(Path(__file__).parents[2] / "parsers" 
 
 
 def toy_parser() -> CommandParser:
-    """Two trees for each sentence, none for one with the word ``crash``."""
+    """Return a parser with two trees for each sentence, none for one with the word ``crash``."""
     return CommandParser(ParserSettings(command=COMMAND))
 
 
 def its_trees(*words: str) -> set[str]:
-    """What it proposes for a sentence."""
+    """Return the toy parser's trees for a sentence."""
     nodes = [f"(NN {word})" for word in words]
     first, rest = " ".join(nodes[:2]), "".join(f" {node}" for node in nodes[2:])
     return {f"(S1 (S {' '.join(nodes)}))", f"(S1 (S (NP {first}){rest}))"}

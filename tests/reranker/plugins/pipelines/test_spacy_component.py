@@ -40,7 +40,7 @@ def nlp(models: list[str]) -> Iterator[Any]:
 
 
 def with_tree(text: str, words: list[str] | None = None) -> Span:
-    """A sentence that has been given this tree."""
+    """Return a sentence that has been given this tree."""
     tree = Tree.from_string(text)
     doc = Doc(spacy.blank("en").vocab, words=words or tree.leaves())
     doc._.parse_reranker = [(0, len(doc), tree.to_string(), -1.5, None)]

@@ -29,7 +29,8 @@ FLAT = "(S1 (NP (DT The) (NN end)))"
 
 
 def sentence(name: str, best: int | None, *trees: str, **changes: Any) -> str:
-    """A line of ranked output: candidates with their places in the parser's list, best first."""
+    """Return a line of ranked output: candidates with their places in the parser's list, best
+    first."""
     places = sorted(range(len(trees)), key=lambda place: (place != best, place))
     row = {
         "id": name,

@@ -21,7 +21,7 @@ _TOKENS = [f"{sign}{label}" for label in LABELS for sign in "()"]
 
 
 def vocabulary(backward: bool = False, words: Sequence[str] = ()) -> Vocabulary:
-    """Two labels, the words of the sentence and a class of unknown ones, ``<unks>``."""
+    """Return two labels, the words of the sentence and a class of unknown ones, ``<unks>``."""
     known = [*_TOKENS, "it", "rains", "here", "boxes", *words]
     return Vocabulary.build(
         [[*known, *known, "Otters", "foxes"]], minimum_count=2, backward=backward
@@ -29,7 +29,7 @@ def vocabulary(backward: bool = False, words: Sequence[str] = ()) -> Vocabulary:
 
 
 def checkpoint(seed: int, architecture: str = "awd-lstm-doc", backward: bool = False) -> Checkpoint:
-    """A model with random weights that make large differences."""
+    """Return a model with random weights that make large differences."""
     torch.manual_seed(seed)
     words = vocabulary(backward)
     sizes: dict[str, Any] = {
@@ -46,7 +46,7 @@ def checkpoint(seed: int, architecture: str = "awd-lstm-doc", backward: bool = F
 
 
 def prefixes(words: Sequence[str], width: Width = ALL) -> Iterator[tuple[str, ...]]:
-    """Every well-formed prefix that ends with the last word."""
+    """Yield every well-formed prefix that ends with the last word."""
 
     def grown(
         tokens: tuple[str, ...], open_labels: tuple[str, ...], read: int, opened: int
@@ -67,7 +67,7 @@ def prefixes(words: Sequence[str], width: Width = ALL) -> Iterator[tuple[str, ..
 
 
 def trees(words: Sequence[str], width: Width = ALL) -> Iterator[tuple[str, ...]]:
-    """Every well-formed linearised tree, or row of trees, of the words."""
+    """Yield every well-formed linearised tree, or row of trees, of the words."""
     for prefix in prefixes(words, width):
         still_open: list[str] = []
         for token in prefix:
@@ -83,7 +83,7 @@ def log_probability(
     tokens: Sequence[str],
     then: Callable[[str], bool] | None = None,
 ) -> float:
-    """log P of the tokens, and that ``then`` is true of the next symbol: the slow way, one
+    """Compute log P of the tokens, and that ``then`` is true of the next symbol, the slow way: one
     sequence, the whole softmax, the members' probabilities averaged at each token."""
     words = members[0].vocabulary
     ids = words.encode(tokens)[:-1]

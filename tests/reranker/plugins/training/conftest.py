@@ -1,4 +1,4 @@
-"""What the tests of training share."""
+"""Fixtures shared by the tests of training."""
 
 from collections.abc import Iterator
 

@@ -16,8 +16,8 @@ from reranker.plugins.training.processes import Processes
 
 
 def in_processes(size: int, folder: Path, work: Callable[[Processes], None]) -> list[int]:
-    """Calls ``work`` in ``size`` processes that can talk to each other; their exit statuses, which
-    are negative for those that were killed."""
+    """Call ``work`` in ``size`` processes that can talk to each other; return their exit statuses,
+    which are negative for killed processes."""
     folder.mkdir(parents=True, exist_ok=True)
     meeting = folder / f"meeting-{os.urandom(4).hex()}"
     children = [_forked(rank, size, meeting, work) for rank in range(size)]

@@ -14,7 +14,7 @@ EOS = 0
 
 
 def random_trees(count: int, longest: int) -> list[list[int]]:
-    """Trees of 2 to ``longest`` ids, no two alike, each ending in EOS."""
+    """Return trees of 2 to ``longest`` ids, no two alike, each ending in EOS."""
     generator = random.Random(1)
     return [[n] * generator.randint(1, longest - 1) + [EOS] for n in range(1, count + 1)]
 

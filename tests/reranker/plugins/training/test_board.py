@@ -9,7 +9,7 @@ from reranker.plugins.training.log import Board
 
 @pytest.fixture(scope="module", autouse=True)
 def without_plots() -> None:
-    """These are about them."""
+    """Override the fixture, since these tests draw plots."""
 
 
 def test_tensorboard_reads_what_a_run_and_the_one_that_resumed_it_have_written(

@@ -93,7 +93,7 @@ def test_the_first_words_alone(command: list[str]) -> None:
 
 
 def refused(command: list[str], reason: str, capsys: Capture) -> None:
-    """In one line, after that of what was read."""
+    """Assert a refusal in one line, after the line about the data read."""
     capsys.readouterr()
     assert main(command) == 2
     lines = capsys.readouterr().err.splitlines()

@@ -42,7 +42,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def refusal(path: Path, text: str) -> str:
-    """What the ConfigError for this file says after the file's name."""
+    """Return the ConfigError's message for this file, after the file's name."""
     path.write_text(text, "utf-8")
     with pytest.raises(ConfigError) as caught:
         TrainingConfig.from_file(path)

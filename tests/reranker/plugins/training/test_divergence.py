@@ -58,7 +58,8 @@ MESSAGE = (
 
 
 def check_stopped(train: Train, folder: Path) -> None:
-    """That it ends where the first number is not finite, and the checkpoint has what was best."""
+    """Assert that training ends at the first number that is not finite, with the best
+    checkpoint."""
     done: list[int] = []
     with pytest.raises(ConfigError) as error:
         train(

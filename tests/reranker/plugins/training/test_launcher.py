@@ -147,7 +147,7 @@ def test_when_a_process_is_killed_all_start_again_from_the_last_state() -> None:
 
 
 def _wait_for_the_state() -> None:
-    """Until the state has been saved (every 45 seconds) anew."""
+    """Wait until the state has been saved anew (every 45 seconds)."""
     state = Path("runs/m/state.pt")
     before = state.stat().st_mtime_ns if state.exists() else 0
     for _ in range(2_500):
@@ -158,7 +158,7 @@ def _wait_for_the_state() -> None:
 
 
 def _processes(parent: int) -> list[int]:
-    """Those that train, in their order."""
+    """Return the training processes, in order."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -83,7 +83,7 @@ def run(config: TrainingConfig, folder: Path, **options: Any) -> dict[str, Tenso
 
 
 def log(folder: Path) -> list[dict[str, float]]:
-    """The rows of the log, without the seconds, which no two runs share."""
+    """Return the rows of the log, without the seconds, which no two runs share."""
     rows = [json.loads(line) for line in (folder / "log" / "log.jsonl").read_text().splitlines()]
     return [{name: row[name] for name in row if name != "seconds"} for row in rows]
 

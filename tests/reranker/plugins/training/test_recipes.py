@@ -44,7 +44,7 @@ def fill(model: nn.Module, value: float) -> None:
 
 
 def step(recipe: PaperRecipe, gradient: float, length: int = 10) -> float:
-    """One step in which every gradient is the same number."""
+    """Return the size of one step in which every gradient is the same number."""
     for parameter in recipe.model.parameters():
         parameter.grad = torch.full_like(parameter, gradient)
     column = torch.zeros(length, 2, dtype=torch.long)
@@ -52,14 +52,14 @@ def step(recipe: PaperRecipe, gradient: float, length: int = 10) -> float:
 
 
 class Judge:
-    """Tells a recipe of evaluations, as the training loop does."""
+    """A caller that tells a recipe of evaluations, as the training loop does."""
 
     def __init__(self, recipe: PaperRecipe) -> None:
         self.recipe, self.best = recipe, float("inf")
         self.best_weights: dict[str, Tensor] = {}
 
     def __call__(self, *perplexities: float) -> list[int]:
-        """The phase after each evaluation; -1 when training is over."""
+        """Return the phase after each evaluation; -1 when training is over."""
         phases = []
         for perplexity in perplexities:
             improved = perplexity < self.best

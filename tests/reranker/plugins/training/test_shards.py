@@ -56,7 +56,7 @@ ALONE = Processes()
 
 @pytest.fixture(autouse=True)
 def _settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every loss is logged; one thread each."""
+    """Log every loss; use one thread in each process."""
     monkeypatch.setattr(training, "_LOG_INTERVAL", 1)
     monkeypatch.setattr(processes_module, "_SECONDS_TO_BE_ENDED", 0.0)
     threads = torch.get_num_threads()
@@ -98,7 +98,7 @@ def test_the_order_of_a_sum_is_the_same_for_any_number_of_processes(count: int) 
 
 
 def _by_halves(terms: Tensor) -> Tensor:
-    """Pairs, pairs of pairs and so on; a last one without a partner is left as it is."""
+    """Sum pairs, pairs of pairs and so on; leave a last one without a partner unchanged."""
     rows: list[Tensor] = list(terms)
     while len(rows) > 1:
         pairs = [rows[at : at + 2] for at in range(0, len(rows), 2)]

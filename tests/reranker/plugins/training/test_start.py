@@ -1,4 +1,4 @@
-"""How new models start, by the papers' own accounts."""
+"""The start of new models, by the papers' own accounts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COUNTS = torch.arange(200)
 
 
 def started(name: str, **sizes: object) -> LanguageModel:
-    """A model of a shipped configuration, smaller, as it starts."""
+    """Return a model of a shipped configuration, smaller, as it starts."""
     config = TrainingConfig.from_file(CONFIGS / name)
     config.model.update(sizes)
     torch.manual_seed(1)
@@ -27,7 +27,8 @@ def started(name: str, **sizes: object) -> LanguageModel:
 
 
 def assert_uniform(weight: Tensor, most: float) -> None:
-    """Within the range, all of it, and evenly: a uniform number's deviation is range / sqrt(3)."""
+    """Assert that numbers fill the range evenly: a uniform number's deviation is range /
+    sqrt(3)."""
     weight = weight.detach()
     assert weight.abs().max() <= most
     assert weight.abs().max() > 0.9 * most

@@ -19,7 +19,7 @@ GLOVE = "the 0.5 -1\nCat 2 1e-1\n, 0 0\n"
 
 
 def read(folder: Path, content: str | bytes, limit: int = 100) -> dict[str, list[float]]:
-    """Each word and its numbers."""
+    """Return each word and its numbers."""
     found = WordVectors.read(Path(write(folder / "v.txt", content)), limit)
     assert found.vectors.dtype == torch.float32
     rounded = [[round(number, 4) for number in row] for row in found.vectors.tolist()]
@@ -140,7 +140,7 @@ CROSS = vectors(a=(4.0, 1.0), b=(-2.0, 1.0), c=(1.0, 2.0), d=(1.0, 0.0), e=(1.0,
 
 
 def started(classes: dict[str, int], given: WordVectors, size: int) -> tuple[Tensor, Tensor]:
-    """The embedding before and after."""
+    """Return the embedding before and after."""
     torch.manual_seed(2)
     model = AwdLstmDoc(Config(len(SYMBOLS), size, (size,), components=()))
     before = model.embedding.detach().clone()

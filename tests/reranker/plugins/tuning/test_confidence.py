@@ -27,7 +27,7 @@ FIRST = ((-9.0, -8.0), -1.0, 9, SO_SO)
 
 
 def simulated(seed: int, size: int) -> Choices:
-    """Whose log odds are 0.5 + 1.5 x - y."""
+    """Draw choices whose log odds are 0.5 + 1.5 x - y."""
     random = np.random.default_rng(seed)
     drawn = random.normal(size=(size, 2))
     log_odds = 0.5 + drawn @ [1.5, -1.0]

@@ -1,4 +1,4 @@
-"""From scoring over tuning to ``rerank --models ensemble.toml``."""
+"""The whole path from scoring over tuning to ``rerank --models ensemble.toml``."""
 
 from __future__ import annotations
 
