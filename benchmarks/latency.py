@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -25,6 +26,7 @@ from typing import NamedTuple
 
 import httpx
 
+from benchmarks.costs import Cost, megabytes, timed
 from benchmarks.scoring.measure import machine
 from benchmarks.servers import RERANK, serving
 from reranker.checkpoints.ensemble_file import named_models
@@ -113,21 +115,9 @@ def _with_text(candidate: Candidate, tags: Sequence[str]) -> Candidate:
     return replace(candidate, text=text, tokens=tuple(tokens))
 
 
-class Spent(NamedTuple):
-    """The time of a process and its children, in seconds."""
-
-    wall: float
-    cpu: float
-
-
-def usage(command: Sequence[str]) -> Spent:
+def usage(command: Sequence[str]) -> Cost:
     """Run a command to its end; return its time. Raises RerankError if the command fails."""
-    before = os.times()
-    _run(command)
-    after = os.times()
-    user = after.children_user - before.children_user
-    system = after.children_system - before.children_system
-    return Spent(after.elapsed - before.elapsed, user + system)
+    return timed(partial(_run, command))[1]
 
 
 def _run(command: Sequence[str], **environment: str) -> str:
@@ -157,17 +147,14 @@ def imports(messages: Iterable[str]) -> set[str]:
 
 
 def peak_megabytes(command: Sequence[str]) -> float:
-    """Return the most memory that the process held, asked every 10 ms: the ``ru_maxrss`` of a child
-    is at least ours."""
-    kilobytes = 0
+    """Return the most memory that the process held, asked every 10 ms."""
+    most = 0.0
     null = subprocess.DEVNULL
     with subprocess.Popen(command, stdout=null, stderr=null) as process:
         while process.poll() is None:
-            status = Path(f"/proc/{process.pid}/status").read_text("ascii")
-            if "VmHWM:" in status:  # not of one that has just ended
-                kilobytes = max(kilobytes, int(status.partition("VmHWM:")[2].split()[0]))
+            most = max(most, megabytes("VmHWM", process.pid))
             time.sleep(0.01)
-    return kilobytes / 1024
+    return most
 
 
 def start_up(given: Input, opened: ExitStack) -> Callable[[], Figures]:
@@ -179,8 +166,8 @@ def start_up(given: Input, opened: ExitStack) -> Callable[[], Figures]:
     def measure() -> Figures:
         whole, bare = usage(command), usage(torch)
         return {
-            "CPU-s over `import torch`": whole.cpu - bare.cpu,
-            "CPU-s": whole.cpu,
+            "CPU-s over `import torch`": whole.processor - bare.processor,
+            "CPU-s": whole.processor,
             "wall, s": whole.wall,
             f"modules over `import torch` (at most {MOST_MODULES})": more_modules,
         }
@@ -203,12 +190,10 @@ def one_list(candidates: int, words: int, given: Input, opened: ExitStack) -> Ca
 
     def measure() -> Figures:
         trees = [[candidate.text for candidate in nbest.candidates] for nbest in few]
-        python = median(_seconds(partial(reranker.rerank, each)) for each in trees)
-        http = median(_seconds(partial(post, body)) for body in bodies)
-        started = time.process_time()
-        for _ in reranker.rerank_lists(lists):
-            pass
-        bulk = (time.process_time() - started) / len(lists)
+        python = median(timed(partial(reranker.rerank, each))[1].wall for each in trees)
+        http = median(timed(partial(post, body))[1].wall for body in bodies)
+        _, all_at_once = timed(lambda: deque(reranker.rerank_lists(lists), maxlen=0))
+        bulk = all_at_once.processor / len(lists)
         return {
             "Python, p50, ms": 1000 * python,
             "HTTP, p50, ms": 1000 * http,
@@ -224,12 +209,15 @@ def bulk(given: Input, opened: ExitStack) -> Callable[[], Figures]:
     """Measure the first lists of the file, start included."""
     path = given.file("bulk", given.lists[: 30 if given.quick else 100])
 
-    def measure() -> Iterator[tuple[str, float]]:
+    def measure() -> Figures:
+        figures = {}
         for output in ("ranked", "best"):
             spent = usage(given.rerank(path, "--output", output))
-            yield from {f"{output}, CPU-s": spent.cpu, f"{output}, wall, s": spent.wall}.items()
+            figures[f"{output}, CPU-s"] = spent.processor
+            figures[f"{output}, wall, s"] = spent.wall
+        return figures
 
-    return lambda: dict(measure())
+    return measure
 
 
 def memory(given: Input, opened: ExitStack) -> Callable[[], Figures]:
@@ -245,12 +233,6 @@ def _client(given: Input, opened: ExitStack) -> httpx.Client:
     client = opened.enter_context(server.client())
     client.timeout = httpx.Timeout(None)
     return client
-
-
-def _seconds(action: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    action()
-    return time.perf_counter() - started
 
 
 MEASURES: dict[str, Measure] = {"start": start_up, "bulk": bulk, "memory": memory}

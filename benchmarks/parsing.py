@@ -17,13 +17,11 @@ from __future__ import annotations
 
 import argparse
 import re
-import resource
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
 
+from benchmarks.costs import Cost, timed
 from reranker.evaluation.brackets import GoldTrees
 from reranker.evaluation.gold_table import GoldTable
 from reranker.files.table import aligned
@@ -35,8 +33,6 @@ from reranker.pipeline import Reranker
 from reranker.text.reading import Text
 from reranker.trees.tree import Tree
 
-T = TypeVar("T")
-
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _JOINS_BOTH = frozenset("-/\N{EN DASH}\N{MINUS SIGN}")
 _JOINS_NEXT = frozenset(["(", "[", "{", "$", "#", "``", "`", "\N{LEFT DOUBLE QUOTATION MARK}"])
@@ -47,18 +43,10 @@ _JOINS_LAST = re.compile(
 )
 
 
-class Cost(NamedTuple):
-    """The cost of a stage for so many sentences."""
-
-    stage: str
-    sentences: int
-    processor: float
-    wall: float
-
-    @property
-    def row(self) -> tuple[str, ...]:
-        rates = (self.sentences / seconds for seconds in (self.processor, self.wall))
-        return (self.stage, *(f"{rate:.1f}" if rate < 1000 else f"{rate:.0f}" for rate in rates))
+def cost_row(stage: str, sentences: int, cost: Cost) -> tuple[str, ...]:
+    """Return the name of a stage and its sentences a second, of a processor and on the wall."""
+    rates = (sentences / seconds for seconds in cost)
+    return (stage, *(f"{rate:.1f}" if rate < 1000 else f"{rate:.0f}" for rate in rates))
 
 
 def joined(words: Sequence[str]) -> str:
@@ -77,19 +65,6 @@ def joined(words: Sequence[str]) -> str:
         text += word if is_glued or joins_last else f" {word}"
         is_glued = joins_next
     return text
-
-
-def timed(stage: str, sentences: int, work: Callable[[], T]) -> tuple[T, Cost]:
-    """Return the result of the work and its cost; processes that the work starts have to end in
-    it."""
-    processor, wall = _processor(), time.perf_counter()
-    result = work()
-    return result, Cost(stage, sentences, _processor() - processor, time.perf_counter() - wall)
-
-
-def _processor() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def split(sentences: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
@@ -112,11 +87,9 @@ def measure(trees: Sequence[str], choice: ParserChoice, jobs: int, reranker: Rer
     sentences = words_of(trees)
     count = len(trees)
     split(sentences[:1])  # loads the tokeniser
-    again, splitting = timed("words", count, lambda: split(sentences))
-    lists, parsing = timed("parsing", count, lambda: parsed(sentences, choice, jobs))
-    rankings, reranking = timed(
-        "reranking", count, lambda: list(reranker.rerank_lists(lists, top=1))
-    )
+    again, splitting = timed(lambda: split(sentences))
+    lists, parsing = timed(lambda: parsed(sentences, choice, jobs))
+    rankings, reranking = timed(lambda: list(reranker.rerank_lists(lists, top=1)))
     with tempfile.TemporaryDirectory() as temporary:
         gold = Path(temporary, "gold.mrg")
         gold.write_text("".join(trees), "utf-8")
@@ -125,9 +98,9 @@ def measure(trees: Sequence[str], choice: ParserChoice, jobs: int, reranker: Rer
             table.add_list(nbest)
             table.add_choice(ranking.best.index if ranking.best else None)
         table.check_complete()
-    costs = [splitting, parsing, reranking]
-    whole = (sum(cost.processor for cost in costs), sum(cost.wall for cost in costs))
-    rows = [cost.row for cost in (*costs, Cost("together", count, *whole))]
+    costs = {"words": splitting, "parsing": parsing, "reranking": reranking}
+    costs["together"] = Cost(*map(sum, zip(*costs.values(), strict=True)))
+    rows = [cost_row(stage, count, cost) for stage, cost in costs.items()]
     flat = sum(not nbest.candidates for nbest in lists)
     return "\n".join(
         [

@@ -7,19 +7,20 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.costs import megabytes, timed
 from benchmarks.scoring import contestants
 from benchmarks.scoring.authors import AuthorsScorer, halved
 from benchmarks.scoring.contestants import OURS, Contestant, Scores
 from benchmarks.scoring.lists import Setting, load
-from benchmarks.scoring.measure import machine, memory, sgemm, work_per_token
+from benchmarks.scoring.measure import machine, sgemm, work_per_token
 from reranker.errors import RerankError
 from reranker.files.table import aligned
 from reranker.process.flags import positive
@@ -109,9 +110,9 @@ def run(
 def memory_of(contestant: Contestant, setting: Setting, threads: int) -> tuple[float, float]:
     """Return the megabytes of this process with everything loaded, and at most while scoring."""
     score = contestant.prepare(setting.checkpoints, threads)
-    loaded = memory("VmRSS")
+    loaded = megabytes("VmRSS")
     score(setting.sentences)
-    return loaded, memory("VmHWM")
+    return loaded, megabytes("VmHWM")
 
 
 def check_authors(arguments: argparse.Namespace, setting: Setting) -> str:
@@ -152,9 +153,8 @@ def compare(
     peaks = []
     for _ in range(rounds + 1):
         for name, score in scorers.items():
-            started = time.perf_counter()
-            scores[name] = score(setting.sentences)
-            seconds[name].append(time.perf_counter() - started)
+            scores[name], cost = timed(partial(score, setting.sentences))
+            seconds[name].append(cost.wall)
         peaks.append(sgemm(threads))
     results = [
         ContestantResult(
@@ -200,8 +200,8 @@ def comparison(
             f"{100 * computed * flop / seconds / peak:.0f} %",
         ]
         off = "-" if difference is None else f"{difference:.1e}"
-        megabytes = [f"{most:,.0f}", f"{loaded:,.0f}"]
-        row = [contestant.name, f"{seconds:.2f}", *speeds, *megabytes, off]
+        held = [f"{most:,.0f}", f"{loaded:,.0f}"]
+        row = [contestant.name, f"{seconds:.2f}", *speeds, *held, off]
         rows.append([*row, f"{same_winner}/{count}"])
     candidates = sum(len(sentence.ids) for sentence in setting.sentences)
     notes = [

@@ -1,12 +1,13 @@
-"""The machine's peak, memory, and the arithmetic that a model cannot avoid."""
+"""The machine's peak, and the arithmetic that a model cannot avoid."""
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from pathlib import Path
 
 import torch
 
+from benchmarks.costs import timed
 from reranker.models import Config
 from reranker.models.products import linear
 
@@ -39,10 +40,9 @@ def sgemm(threads: int) -> float:
     torch.set_num_threads(threads)
     best = 0.0
     for _ in range(4):
-        started = time.perf_counter()
         with torch.inference_mode():
-            linear(left, right)
-        best = max(best, 2 * MATRIX**3 / (time.perf_counter() - started))
+            _, cost = timed(partial(linear, left, right))
+        best = max(best, 2 * MATRIX**3 / cost.wall)
     return best
 
 
@@ -51,13 +51,3 @@ def machine(threads: int) -> str:
     lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return f"{next(names, 'processor')}, {threads} thread(s), torch {torch.__version__}"
-
-
-def memory(field: str) -> float:
-    """Return the resident memory of this process in megabytes: ``VmRSS`` now, ``VmHWM`` the most so
-    far.
-
-    Not ``ru_maxrss``: a child starts with its parent's there.
-    """
-    status = Path("/proc/self/status").read_text("ascii")
-    return int(status.partition(f"{field}:")[2].split()[0]) / 2**10

@@ -16,7 +16,7 @@ from benchmarks.scoring.measure import machine
 from benchmarks.servers import Server, serving
 from benchmarks.service_load.attacks import ATTACKS, GROUPS, Material, storm
 from benchmarks.service_load.kind import Asked, KindClient, Question, ask, ranked, seconds_alone
-from benchmarks.service_load.report import Found, targets, written
+from benchmarks.service_load.report import Measurements, targets, written
 from benchmarks.service_load.watching import Tally, UsageSample, sleep_lightly, usage
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.writing import list_text
@@ -85,7 +85,7 @@ def _asking(addresses: Sequence[str], questions: Sequence[Question], port: int) 
     return [KindClient(address, every, questions) for address in addresses]
 
 
-def measured(server: Server, questions: Questions, seconds: float) -> Found:
+def measured(server: Server, questions: Questions, seconds: float) -> Measurements:
     """Measure kind clients first alone, then among hostile ones; each kind in a process of its
     own."""
     port, tally = server.port, Tally()
@@ -120,7 +120,7 @@ def measured(server: Server, questions: Questions, seconds: float) -> Found:
     has_ended = server.process.poll() is not None
     end = usage(server.process.pid)
     rates = {name: clients[0].every for name, clients in kind.items()}
-    return Found(
+    return Measurements(
         seconds, rates, idle, among, live, hostile, samples, end, machine.result(), tally, has_ended
     )
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import httpx
 
+from benchmarks.costs import timed
 from benchmarks.servers import Server, serving
 from benchmarks.service_load.kind import Row, is_right, ranked
 from benchmarks.service_load.watching import usage
@@ -51,9 +52,8 @@ def run_command(lists: Sequence[bytes], models: Sequence[str]) -> tuple[list[Row
     seconds: list[float] = []
     rows: list[Row] = []
     for part in (lists[:1], lists):
-        started = time.perf_counter()
-        rows = ranked(part, models)
-        seconds.append(time.perf_counter() - started)
+        rows, cost = timed(partial(ranked, part, models))
+        seconds.append(cost.wall)
     counts = [len(row["ranking"]) for row in rows]
     rate = sum(counts[1:]) / (seconds[1] - seconds[0])
     print(f"lists {len(rows)}, candidates {sum(counts)}")

@@ -18,7 +18,7 @@ MINUTES = 15  # parts of a run, however long it is
 PROMISED = {"501 malformed-http", "503 loading", "503 draining", "504 deadline"}
 
 
-class Found(NamedTuple):
+class Measurements(NamedTuple):
     """The measurements of a whole run."""
 
     seconds: float  # among hostile clients
@@ -40,7 +40,7 @@ class Verdict(NamedTuple):
     is_met: bool
 
 
-def targets(measured: Found) -> list[Verdict]:
+def targets(measured: Measurements) -> list[Verdict]:
     lost = sum(asked.lost for asked in measured.among.values())
     made = [Verdict("kind clients lose nothing", f"{lost} lost", not lost)]
     for name, asked in measured.among.items():
@@ -67,7 +67,7 @@ def targets(measured: Found) -> list[Verdict]:
     return [*made, Verdict("no 5xx but promised ones", value, not unpromised)]
 
 
-def megabytes_by_minute(measured: Found) -> list[float]:
+def megabytes_by_minute(measured: Measurements) -> list[float]:
     """Return the median of each fifteenth of a run: the memory that single requests hold for a
     moment may vary."""
     start, width = measured.samples[0].when, measured.seconds / MINUTES
@@ -82,7 +82,7 @@ def megabytes_by_minute(measured: Found) -> list[float]:
     return [median(part) for part in parts if part]
 
 
-def written(measured: Found) -> Iterator[str]:
+def written(measured: Measurements) -> Iterator[str]:
     """Yield the report, line by line."""
     yield f"\n### {measured.seconds / 60:g} minutes among hostile clients\n"
     yield "| kind clients | asked | lost | p50 ms | p99 ms | slowest ms | idle p50 | idle p99 |"
@@ -123,7 +123,7 @@ def _counted(counts: Counter[str]) -> str:
     return ", ".join(f"{count} x {what}" for what, count in sorted(counts.items())) or "nothing"
 
 
-def _usage(measured: Found) -> Iterator[str]:
+def _usage(measured: Measurements) -> Iterator[str]:
     """Yield the table of memory, threads and descriptors."""
     width = measured.seconds / MINUTES
     after = next(

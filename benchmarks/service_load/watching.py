@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.costs import megabytes, status
 from benchmarks.servers import Server
 from benchmarks.service_load.kind import Asked
 
@@ -66,15 +67,13 @@ def sleep_lightly(since: float, until: float) -> Sleeper:
 
 def usage(pid: int) -> UsageSample:
     """Return the usage of a process and its children; all zero if the process has ended."""
-    megabytes, threads, descriptors = 0.0, 0, 0
+    held, threads, descriptors = 0.0, 0, 0
     for process in _with_children(pid):
         with contextlib.suppress(OSError):  # ended in the meantime
-            status = Path(f"/proc/{process}/status").read_text("ascii", "replace")
-            fields = dict(line.split(":", 1) for line in status.splitlines())
-            megabytes += int(fields.get("VmRSS", "0 kB").split()[0]) / 1024
-            threads += int(fields["Threads"])
+            held += megabytes("VmRSS", process)
+            threads += int(status(process)["Threads"])
             descriptors += len(list(Path(f"/proc/{process}/fd").iterdir()))
-    return UsageSample(time.monotonic(), megabytes, threads, descriptors)
+    return UsageSample(time.monotonic(), held, threads, descriptors)
 
 
 def _with_children(pid: int) -> Iterator[int]:

@@ -19,7 +19,7 @@ from benchmarks.service_load.attacks import ATTACKS, GROUPS
 from benchmarks.service_load.bombs import BOMBS, LARGEST, PRODUCTS
 from benchmarks.service_load.hostile import with_answers
 from benchmarks.service_load.kind import Asked, KindClient, Question, ask, is_right
-from benchmarks.service_load.report import Found, megabytes_by_minute, targets, written
+from benchmarks.service_load.report import Measurements, megabytes_by_minute, targets, written
 from benchmarks.service_load.watching import Sleeper, Tally, UsageSample, sleep_lightly, usage
 from reranker.nbest import read_nbest
 from tests.service.servers import serving
@@ -30,12 +30,12 @@ EXAMPLES = ROOT / "examples" / "parses.txt"
 MODEL = "ckpt/doc/doc-1.pt"
 
 
-def found(**changes: object) -> Found:
+def found(**changes: object) -> Measurements:
     """Return a quiet run of 15 "minutes" of a second each, with one sample in each."""
     kind = Asked(Counter({"200": 100}), [0.1] * 100, [0.0] * 100)
     live = Asked(Counter({"200": 2000}), [0.01] * 2000, [0.0] * 2000)
     samples = [UsageSample(1000.5 + number, 500.0, 12, 30) for number in range(15)]
-    run = Found(
+    run = Measurements(
         seconds=15,
         every={"tiny": 2.5},
         idle={"tiny": kind},
@@ -51,7 +51,7 @@ def found(**changes: object) -> Found:
     return run._replace(**changes)  # type: ignore[arg-type]
 
 
-def missed(run: Found) -> list[str]:
+def missed(run: Measurements) -> list[str]:
     return [f"{each.what}: {each.value}" for each in targets(run) if not each.is_met]
 
 
