@@ -48,7 +48,7 @@ _RETRIED = (429, 503)
 _MAX_PAUSE = 30.0
 _SECONDS = re.compile(r"\d{1,300}(\.\d{1,300})?", re.ASCII)
 # Errors that a retry would repeat, or repeat as slowly.
-_FINAL = (httpx.TimeoutException, httpx.UnsupportedProtocol, httpx.LocalProtocolError)
+_NOT_RETRIED = (httpx.TimeoutException, httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -251,7 +251,7 @@ class _Service(ABC):
             is_last = attempt == self._retries
             answer = yield pause
             if isinstance(answer, httpx.TransportError):
-                if is_last or isinstance(answer, _FINAL):
+                if is_last or isinstance(answer, _NOT_RETRIED):
                     message = f"{self._url}: {type(answer).__name__}: {answer}"
                     raise ServiceError(0, "unreachable", message) from answer
                 pause = _pause(attempt, 0.0, self._timeout)

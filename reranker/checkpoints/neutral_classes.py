@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 _LENGTHS = (4, 3, 2, 1)
-_LEAST = 200  # at least one in so many words has an affix
-_MOST = 60
-_NESTED = 0.7  # a shorter affix is dropped if a longer one has this share of its words
+_WORDS_PER_AFFIX = 200  # at least one in so many words has an affix
+_MAX_AFFIXES = 60
+_NESTED_SHARE = 0.7  # a shorter affix is dropped if a longer one has this share of its words
 
 
 class NeutralClasses:
@@ -36,16 +36,16 @@ class NeutralClasses:
         """Learn the affixes of these words; each word counts once."""
         kinds = {word.lower() for word in words if word.isalpha()}
         counts = Counter(affix for word in kinds for affix in _affixes(word))
-        least = max(5, len(kinds) // _LEAST)
+        least = max(5, len(kinds) // _WORDS_PER_AFFIX)
         frequent = [affix for affix, count in counts.items() if count >= least]
         nested = {
             part
             for affix in frequent
             for part in (affix[:1] + affix[2:], affix[:-2] + affix[-1:])
-            if len(part) > 1 and counts[affix] >= _NESTED * counts[part]
+            if len(part) > 1 and counts[affix] >= _NESTED_SHARE * counts[part]
         }
         kept = sorted(set(frequent) - nested, key=lambda affix: (-counts[affix], affix))
-        return cls(kept[:_MOST])
+        return cls(kept[:_MAX_AFFIXES])
 
     def name(self, word: str) -> str:
         """Return the class of a word."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_LINE = 1_000_000
 MAX_JSON_LINE = 1 << 26  # a line that begins with a brace holds a whole list
-_ENDLESS = 1 << 30  # characters of a line after which nothing is read
+_MAX_SKIPPED = 1 << 30  # characters of a line after which nothing is read
 _HOLE = "a hole: nothing but NUL bytes"
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -109,8 +109,8 @@ class TextFile:
             while length > MAX_LINE and not line.endswith("\n"):
                 line = text.readline(MAX_LINE + 1) or "\n"
                 length += len(line)
-                if length > _ENDLESS:
-                    self.damage = f"a line of more than {_ENDLESS:,} characters"
+                if length > _MAX_SKIPPED:
+                    self.damage = f"a line of more than {_MAX_SKIPPED:,} characters"
                     return
             line = text.readline(MAX_LINE + 1)
         self.damage = source.damage

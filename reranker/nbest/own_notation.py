@@ -21,11 +21,11 @@ from reranker.trees.tree import PHRASES, ROOT_LABELS, bracket_tokens
 # Compounds of verbs in the Chinese treebank are phrases, too.
 _PHRASES = PHRASES | {"VCD", "VCP", "VNV", "VPT", "VRD", "VSB"}
 # Phrases in treebanks and tags in Universal Dependencies; and root labels, which can hold anything.
-_EITHER = frozenset({"INTJ", "PRT", "X"}) | ROOT_LABELS
+_AMBIGUOUS = frozenset({"INTJ", "PRT", "X"}) | ROOT_LABELS
 
 LABELLED_CLOSER = re.compile(r"(?:^|\s)\)_*+([^\s()]++)")
 # A word alone in a node, as parsers print it.
-_ALONE = re.compile(r"\(([^()\s]++) [^()\s]++\)(?![^()\s])", re.ASCII)
+_LONE_WORD = re.compile(r"\(([^()\s]++) [^()\s]++\)(?![^()\s])", re.ASCII)
 
 
 def own_notation(text: str) -> Notation | None:
@@ -64,7 +64,7 @@ def _is_plainly_tagged(text: str) -> bool:
     them."""
     if "\\" in text or text[:1] != "(":
         return False
-    tags = sum(map(_evidence, _ALONE.findall(text)))
+    tags = sum(map(_evidence, _LONE_WORD.findall(text)))
     # An upper bound: an opening bracket and its label are one piece.
     words = len(text.split()) - text.count(" (") - 1
     return 2 * tags > words and tags > 0
@@ -84,7 +84,7 @@ def _evidence(label: str) -> int:
     """Return 1 for a tag, -1 for a phrase, 0 for a label that can be either."""
     if "-" in label or "=" in label:
         label = _without_function(label)
-    return 0 if label in _EITHER else -1 if label in _PHRASES else 1
+    return 0 if label in _AMBIGUOUS else -1 if label in _PHRASES else 1
 
 
 def _without_function(label: str) -> str:

@@ -45,7 +45,7 @@ _PATIENCE_TOKENS = 60_000
 
 # Bounds that cost more than this share of the scores do not pay: in the end, words are predicted
 # exactly for a fifth of all prefixes (docs/performance.md).
-_CHEAP = 0.75
+_MAX_COST_SHARE = 0.75
 
 # Bytes of the predictors kept for a batch, and for a longer list, if no two candidates begin alike.
 _BATCH_BYTES, _LIST_BYTES = 50_000_000, 200_000_000
@@ -75,7 +75,7 @@ class WinnerSearch:
             layers, decoder = products_of(member.model)
             full += layers + decoder
             coarse += layers + decoder * _share(len(member.model.output_weight))
-        return coarse < _CHEAP * full
+        return coarse < _MAX_COST_SHARE * full
 
     @property
     def batch_tokens(self) -> int:
@@ -361,7 +361,7 @@ class KeptWalk:
         return Predictors(*map(torch.cat, zip(*parts, strict=True)))
 
 
-_FREQUENT, _CLUSTERS = 1_024, 512
+_FREQUENT_SYMBOLS, _CLUSTERS = 1_024, 512
 _ROUNDS = 8
 
 
@@ -373,7 +373,7 @@ class Coarse(NamedTuple):
 
 
 def coarse_output(
-    weight: Tensor, bias: Tensor, frequent: int = _FREQUENT, clusters: int = _CLUSTERS
+    weight: Tensor, bias: Tensor, frequent: int = _FREQUENT_SYMBOLS, clusters: int = _CLUSTERS
 ) -> Coarse | None:
     """Return a stand-in for ``weight`` [V, D] and ``bias`` [V], symbols most frequent first, whose
     normaliser is never above theirs. None if it would save less than half of the vocabulary.
@@ -397,7 +397,7 @@ def coarse_output(
     return Coarse(all_weight, all_bias)
 
 
-def _share(size: int, frequent: int = _FREQUENT, clusters: int = _CLUSTERS) -> float:
+def _share(size: int, frequent: int = _FREQUENT_SYMBOLS, clusters: int = _CLUSTERS) -> float:
     """Return the largest share of a vocabulary of this size that a stand-in has; 1 without a
     stand-in."""
     return (frequent + clusters) / size if size >= 2 * (frequent + clusters) else 1.0

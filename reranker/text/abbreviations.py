@@ -48,9 +48,9 @@ _OF_NAMES = (
     "Mich|Minn|Miss|Mo|Mont|Neb|Nev|Okla|Ont|Ore|Pa|Penn|Que|Tenn|Tex|Va|Vt|Wash|Wis|Wyo"
 )
 _INITIALS = r"[A-Z]|(?:[A-Za-z][a-z]{0,2}\.){1,9}[A-Za-z]{1,3}"
-_EXCLAIMED = "Yahoo|Yum|Jeopardy|Joomla|Oklahoma|Wham"
+_NAMES_WITH_MARK = "Yahoo|Yum|Jeopardy|Joomla|Oklahoma|Wham"
 _SPACE = r"(?=\s)[^\S\n]*+(?:\n[^\S\n]*+)?(?=\S)"  # but no blank line
-_GOES_ON = re.compile(
+_NO_END = re.compile(
     rf"""(?<![\w.])(?:
         (?: (?:{_TITLES}|{_WITHIN})\.
           | (?:{_PARTS})\.(?=\s+(?:{_PART}))
@@ -58,7 +58,7 @@ _GOES_ON = re.compile(
           | (?:{_MONTHS})\.(?=\s+(?:['\u2019]?\d|{_ORDINAL}))
           | (?:{_DAYS})\.,?(?=\s+(?:\d|{_ORDINAL}|(?:{_MONTHS})\b))
           | (?:{_OF_NAMES}|{_MONTHS}|{_INITIALS})\.(?!\s+{_BEGIN})
-          | (?:{_EXCLAIMED})!(?!\s+{_BEGIN})
+          | (?:{_NAMES_WITH_MARK})!(?!\s+{_BEGIN})
         ){_SPACE})""",
     re.VERBOSE,
 )
@@ -92,4 +92,4 @@ def no_ends(text: str) -> Iterator[int]:
     >>> list(no_ends("On Oct. 3rd Dr. Who left."))
     [8, 16]
     """
-    yield from (match.end() for match in _GOES_ON.finditer(text))
+    yield from (match.end() for match in _NO_END.finditer(text))

@@ -24,7 +24,7 @@ GivenText = str | Sequence[str] | Sequence[Sequence[str]]
 _NOT_A_WORD = re.compile(rf"\s|{UNSPACED.pattern}")  # Chinese sentences have no spaces
 _PUNCTUATION = re.compile(r"[^\w\s]+")
 _END = re.compile(r"\w[.!?]$")
-_JUDGED = 200  # the sentences of a list whose kind is examined
+_EXAMINED = 200  # the sentences of a list whose kind is examined
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -91,7 +91,7 @@ def sentences(
         yield from read(given, form, is_known=False)
         return
     if len(given) > 2:  # the lines of a file, perhaps
-        lines = "\n".join(each for each in given[:_JUDGED] if isinstance(each, str))
+        lines = "\n".join(each for each in given[:_EXAMINED] if isinstance(each, str))
         if file_kind := kind_of(lines):
             raise KindError(f"text: not text: looks like {file_kind.described('text')}")
     for number, each in enumerate(given, 1):

@@ -65,14 +65,14 @@ _IN_ZIPS = {
     b".npy": _data("a NumPy archive"),
 }
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-_FEWEST = 32  # control characters: text may have a few
-_LEAST = 100  # bytes that are not UTF-8, so that one name of a short text does not count
-_FIRST = 4096  # bytes
+_MIN_CONTROLS = 32  # control characters: text may have a few
+_MIN_FAULTS = 100  # bytes that are not UTF-8, so that one name of a short text does not count
+_EXAMINED_BYTES = 4096  # bytes
 
 
 def binary_kind(start: bytes) -> Kind | None:
     """Return the kind of a file that begins with these bytes, or None if it may be UTF-8 text."""
-    start = start[:_FIRST]
+    start = start[:_EXAMINED_BYTES]
     is_pickle = _PICKLE.match(start) is not None
     if is_pickle and b"torch" in start:
         return _CHECKPOINT
@@ -93,11 +93,11 @@ def binary_kind(start: bytes) -> Kind | None:
     if _is_utf_16(start[::2], start[1::2]) or _is_utf_16(start[1::2], start[::2]):
         return Kind("UTF-16", _CONVERT)
     controls = len(_CONTROL.findall(start))
-    if controls >= _FEWEST and 20 * controls > len(start):
+    if controls >= _MIN_CONTROLS and 20 * controls > len(start):
         return Kind("binary data", "")
     text = start.decode("utf-8", "surrogateescape")
     faults = sum("\udc80" <= each <= "\udcff" for each in text)
-    if faults >= _LEAST and 4 * faults > len(start):
+    if faults >= _MIN_FAULTS and 4 * faults > len(start):
         return Kind("another encoding than UTF-8, or binary data", _CONVERT)
     return None
 
