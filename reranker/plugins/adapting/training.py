@@ -75,7 +75,7 @@ def adapted(
     config = trained_on(path, member, recipe, learned)
     run: Run
     if isinstance(config, SpanTrainingConfig):
-        # Of what it chose itself a model is surer than of what is right: no new temperature.
+        # No new temperature: a model is overconfident about trees it chose itself.
         known = {"temperature": 1.0, **member.information}
         kept = {name: known[name] for name in _KEPT if name in known}
         run = SpanRun(config, learned, held_out, start_from=path, kept=kept)
