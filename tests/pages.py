@@ -29,8 +29,8 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _VOLATILE = re.compile(r" at 0x[0-9a-f]+")
 
 
-# README's blocks that are left out: installing, and what other tests do (tests/service starts the
-# server for curl, tests/reranker/plugins/adapting/test_command.py has a parser).
+# README's blocks that are left out: installing, and blocks that other tests run (tests/service
+# starts the server for curl, tests/reranker/plugins/adapting/test_command.py has a parser).
 _NOT_RUN = ("python3 -m venv", "curl ", "rerank adapt ", "rerank serve")
 # Training for an hour on a treebank, in a second.
 _SHORTER = {"--budget 60": "--epochs 1", "--config small": "--config tiny"}

@@ -77,7 +77,7 @@ def test_examples_are_typed(tmp_path: Path) -> None:
         )  # fmt: skip
     for name, code in codes.items():
         (tmp_path / f"{name.replace('-', '_')}.py").write_text(code)
-    # mypy sees what is in an environment's folders, but not this one's way to a checkout.
+    # mypy sees packages in an environment's folders, but not this environment's link to a checkout.
     user = tmp_path / "user"
     venv.create(user, symlinks=True)
     (packages,) = (user / "lib").glob("python*/site-packages")

@@ -218,7 +218,7 @@ def test_a_few_seconds_of_everything() -> None:
     assert "422" in answers["hostile: bombs"] and "400" in answers["hostile: malformed"]
     assert " 200" in answers["tiny: 5 x 10 words"] and "wrong" not in done.stdout
     assert answers["GET /health/live"].endswith(" x 200")
-    # How fast it is depends on what else the machine does.
+    # The speed depends on the machine's other work.
     are_missed = [line for line in lines if line.endswith("| MISSED |")]
     assert not any("5xx" in line or "MB" in line for line in are_missed)
     assert done.returncode == bool(are_missed)

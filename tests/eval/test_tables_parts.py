@@ -270,7 +270,7 @@ def test_a_row_names_its_signature_and_every_command_comes_once() -> None:
         "\nmake\nrerank a\nrerank b\n```\n\n</details>\n"
     )
 
-    # What has no perplexity of its own has none.
+    # A row without a perplexity stays without one.
     table["rows"][1]["sets"]["dev"]["perplexity"] = [None]  # type: ignore[index]
     assert "| both | 2 | 2.0 M | 3.0 M | - |\n" in figures.markdown(table)
 

@@ -7,7 +7,7 @@ from typing import Any
 import schemathesis
 from schemathesis.generation import GenerationMode
 
-# What follows the schema and is refused all the same: no list of the dialect that is asked for,
+# Bodies that follow the schema and are refused all the same: no list of the requested dialect,
 # more than a limit allows, or a language that the models do not know.
 _BEYOND_SCHEMAS = {"unreadable", "over-limit", "wrong-language"}
 

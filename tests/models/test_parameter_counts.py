@@ -130,7 +130,7 @@ def test_tables_of_the_thesis_on_the_penn_treebank(row: str) -> None:
 
 
 # Table 4.2. Where the printed theta_M is not theta_W+M minus the word representations, it is
-# theta_W+M minus those of the plain LSTM, 300 * 77,000 = 23.1M: the last column.
+# theta_W+M minus the plain LSTM's parameters, 300 * 77,000 = 23.1M: the last column.
 WIKIPEDIA_TABLE = {
     "LSTM": (47.0, 23.9, thesis("awd-lstm-doc", WIKIPEDIA, 300, 300), False),
     "LSTM layers 2": (47.7, 24.6, thesis("awd-lstm-doc", WIKIPEDIA, 300, 300, layers=2), False),

@@ -58,7 +58,7 @@ def test_articles_one_after_the_other_equal_each_alone(setting: str) -> None:
         found = log_probabilities(model, list(read_through(model, together, EOS, OPENING, segment)))
         assert len(found) == 24, "every token but the three that open an article"
         assert torch.allclose(found, torch.cat(alone), rtol=0, atol=TOLERANCE)
-    # It makes a difference: without the reset, what follows the first article is read on.
+    # The reset makes a difference: without it, the state of the first article is carried on.
     carried = log_probabilities(model, list(read_through(model, together, EOS)))
     assert not torch.allclose(carried[-14:], torch.cat(alone)[-14:], rtol=0, atol=1e-3)
 

@@ -101,7 +101,7 @@ def test_attention(setting: str, window: int) -> None:
     )
     expected, paid = [], []
     for t, h in enumerate(outputs):
-        match setting.partition(":")[0]:  # what of output h is key, value and prediction
+        match setting.partition(":")[0]:  # the parts of output h: key, value, prediction
             case "attention":
                 parts = [(one, one) for one in outputs]
                 key, prediction = h, h
@@ -137,7 +137,7 @@ def test_recurrent_memory(window: int) -> None:
     (w_z, w_r, w), (u_z, u_r) = np.split(from_context, 3), np.split(gate, 2)
     expected = []
     for t, h in enumerate(outputs):
-        words = TOKENS[max(0, t + 1 - window) : t + 1]  # the one just read is the last
+        words = TOKENS[max(0, t + 1 - window) : t + 1]  # the last word read is the last here
         places = temporal[window - len(words) :]
         p = softmax([(m[x] + place) @ h for x, place in zip(words, places, strict=True)])
         s = sum((p_x * c[x] for p_x, x in zip(p, words, strict=True)), np.zeros(5))

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("table.toml")
-# What no test reads, or what is too large to copy for nothing.
+# Folders that no test reads, or that are too large to copy.
 _LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "runs")
 
 _PASSED, _FAILED = 0, 1  # pytest's exit codes

@@ -155,7 +155,7 @@ def test_a_log_probability_is_not_positive() -> None:
         RERANKER.rerank(CANDIDATES[:2], [-1.0, good])  # type: ignore[list-item]
     with pytest.raises(InputError, match=r"parser_scores\[1\] is 3\.5: a log-probability is 0 or"):
         RERANKER.rerank(CANDIDATES[:2], [-1.0, 3.5])
-    # A file's scores may be of another kind, as those of a discriminative reranker are.
+    # A file's scores may be of another kind, such as a discriminative reranker's.
     assert from_candidates(CANDIDATES[:1], [3.5]).candidates[0].parser_score == 3.5
 
 

@@ -203,7 +203,7 @@ DATE = b"Fri, 27 Nov 2026 10:00:00 GMT"
         ("Fri Nov 27 10:00:30 2026", 30),
         ("Fri, 27 Nov 2026 11:00:30 +0100", 30),
         ("Fri, 27 Nov 2026 09:00:00 GMT", 0),  # is over
-        # What is no pause.
+        # Values that are not a pause.
         ("", 0),
         ("soon", 0),
         ("-3", 0),

@@ -113,7 +113,7 @@ def test_cross_origin(outside: httpx.Client, http: httpx.Client) -> None:
     assert allowed.headers["access-control-allow-origin"] == "https://example.org"
     other = outside.options("/rerank", headers={**asks, "Origin": "https://example.com"})
     assert "access-control-allow-origin" not in other.headers
-    # Scripts may send an id, and read that of the answer.
+    # Scripts may send an id, and read the answer's.
     names = {"Access-Control-Request-Headers": "X-Request-ID"}
     assert outside.options("/rerank", headers={**asks, **names}).status_code == 200
     answer = outside.get("/info", headers={"Origin": "https://example.org", "X-API-Key": "old"})
@@ -259,7 +259,7 @@ def until_scraped(prometheus: httpx.Client, job: str, health: str, error: str) -
 def test_prometheus_scrapes_with_its_key(prometheus: httpx.Client) -> None:
     assert until_scraped(prometheus, "rerank", "up", "")["lastError"] == ""
     query = {"query": "rerank_model_info"}
-    # The two models of this server: what was scraped may be asked for a moment later.
+    # The two models of this server: scraped values may be queried a moment later.
     until(lambda: len(prometheus.get("/query", params=query).json()["data"]["result"]) == 2)
     answer = prometheus.get("/rules").json()
     (group,) = answer["data"]["groups"]

@@ -24,7 +24,7 @@ from tests.service.conftest import EXAMPLE
 from tests.service.servers import Server, serving
 
 TUNED = Weighing(0.4, "perplexity", (0.25, 1.75, 0.75), -0.5)
-# The toy models rarely gain much: what there is has to show.
+# The toy models rarely gain much: small gains have to show.
 KNOWN = Calibration(TUNED, 0.5, (0.25, 0.125))
 
 

@@ -95,7 +95,7 @@ def test_confidence_beside_checkpoints(tmp_path: Path, paths: tuple[Path, Path])
         assert calibration_beside([paths[0]] * len(others), others) is None
     # Nor are models that are spread over folders, wherever they are from.
     assert calibration_beside([paths[0], tmp_path / "elsewhere.pt"], hashes) is None
-    # The checkpoints themselves are not looked at again: what was loaded counts.
+    # The checkpoint files are not read again: the loaded models count.
     paths[0].unlink()
     assert calibration_beside(paths, hashes) == known
     (folder / "confidence.toml").write_text("confidence?")

@@ -19,7 +19,7 @@ def read_back(vocabulary: Vocabulary, tokens: Sequence[str]) -> list[str]:
 
 
 # Each rule of Choe and Charniak's table, in its order, as small and as capitalised word. Where
-# two rules fit a word, the earlier one decides; the comment names the one that comes too late.
+# two rules fit a word, the earlier one decides; the comment names the later rule.
 CLASSES = [
     # Starts and ends with a digit, at any length. A capital never starts such a word.
     ("7", "<unkn>"),

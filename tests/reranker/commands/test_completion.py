@@ -23,7 +23,7 @@ compopt() {{ :; }}
 _shtab_rerank
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
-# zsh completes in a terminal only; this rerank prints what it was completed to.
+# zsh completes in a terminal only; this rerank prints the completed command.
 ZSH = """
 PS1=; autoload -Uz compinit; compinit -D -u; fpath=({folder} $fpath); autoload -Uz _rerank
 compdef _rerank rerank; rerank() {{ print -r -- "com""pleted: $*" }}

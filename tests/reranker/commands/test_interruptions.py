@@ -194,7 +194,7 @@ def test_an_interruption_waits_while_pytorch_loads(tmp_path: Path) -> None:
         text=True,
     ) as process:
         assert process.stderr is not None
-        assert process.stderr.readline().endswith("format bllip\n")  # what comes next is loading
+        assert process.stderr.readline().endswith("format bllip\n")  # loading comes next
         process.send_signal(signal.SIGTERM)
         assert process.stderr.read() == "rerank: interrupted\n"
     assert process.returncode == 130
@@ -234,7 +234,7 @@ def check(killed: Killed, number: signal.Signals, out: Path, expected: str) -> N
         assert killed.status == -signal.SIGKILL
     else:
         assert killed.status == 130
-        if killed.last_line != "rerank: interrupted":  # before it looked at what is there
+        if killed.last_line != "rerank: interrupted":  # before it examined the existing files
             said = said_to_be_kept(killed.last_line)
             assert killed.kept - said in (0, 1)  # struck between the two
 

@@ -208,7 +208,7 @@ def test_a_curve_that_somebody_drew_of_our_log_stays(capsys: Capture) -> None:
     figure.savefig("log/curve.png")
     refused(capsys, "log/curve.png: not written by a run; choose", *command)
     Path("log/curve.png").unlink()
-    for _ in range(2):  # the second one replaces that of the first
+    for _ in range(2):  # the second output replaces the first
         assert main([*command[:-1], "2"]) == 0
 
 
@@ -361,7 +361,7 @@ def test_a_killed_search_resumes(
             process.send_signal(number)
             assert process.stderr is not None
             messages = process.stderr.read().decode()
-        kept = lines("out.journal") - 1  # what is in it, is in out.part as well
+        kept = lines("out.journal") - 1  # its records are in out.part as well
     said = re.search(r"rerank: interrupted; (\d+) sentences are kept", messages)
     assert said is not None and kept - 1 <= int(said[1]) <= kept  # one may just be written
     with standard_input(given):

@@ -203,7 +203,7 @@ def test_what_never_ends_is_named_once(tmp_path: Path, flags: list[str], capsys:
 @pytest.mark.slow
 def test_memory_does_not_grow_with_a_text_that_never_ends(tmp_path: Path, flags: list[str]) -> None:
     peaks = []
-    for size in (1_500_000, 6_000_000):  # both fill what is read ahead
+    for size in (1_500_000, 6_000_000):  # both fill the buffer that is read ahead
         file = write(tmp_path / "t.txt", "we saw the man " * (size // 15))
         command = [sys.executable, "-m", "reranker.commands.main", "parse", file, *flags]
         process = subprocess.Popen([*command, "--out", str(tmp_path / "o")])
@@ -431,7 +431,7 @@ def test_a_run_continues_after_what_is_written(
     arguments = ["parse", file, *flags, "--output", output]
     run = [*arguments, "--resume", "--out"]
     main([*run, str(whole)])
-    # What a kill leaves: the settings and the first sentences in both files, and half a line.
+    # The files after a kill: the settings and the first sentences in both, and half a line.
     command = [sys.executable, "-m", "reranker.commands.main", *run, str(out)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     journal = tmp_path / "o.journal"

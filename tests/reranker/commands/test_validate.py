@@ -27,7 +27,7 @@ def test_the_report(tmp_path: Path, capsys: Capture) -> None:
     assert main(["validate", file, "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
     duplicates = report.pop("duplicates")
-    assert duplicates >= 1  # RETAGGED, and what CANDIDATES repeat
+    assert duplicates >= 1  # RETAGGED, and repetitions in CANDIDATES
     assert report == {
         "files": [{"name": file, "format": "bllip"}],
         "sentences": 3,

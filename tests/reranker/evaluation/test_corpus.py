@@ -344,7 +344,7 @@ def test_a_treebank_against_itself(name: str) -> None:
 
 
 def test_figures_of_evalb_on_a_real_parser() -> None:
-    # What evalb.c with COLLINS.prm prints for the parser's first trees, to its last digit.
+    # The output of evalb.c with COLLINS.prm for the parser's first trees, to its last digit.
     gold = list(open_data("treebanks/gum/dev.mrg.gz"))
     firsts = [trees[0] for trees in first_trees(open_data("nbest/gum_dev_50best.txt.gz"))]
     report = evaluate(gold, firsts, COLLINS)

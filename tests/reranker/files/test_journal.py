@@ -61,7 +61,7 @@ def test_resume_after_a_kill_at_any_byte(tmp_path: Path) -> None:
             output.write(line, written, digest)
         answers, journal = part_path.read_bytes(), journal_path.read_bytes()
     first = answers.index(b"\n") + 1, len(b"".join(journal.splitlines(keepends=True)[:2]))
-    # What a kill can leave: an answer may be there without its record, never the other way round,
+    # The files after a kill: an answer may be there without its record, never the other way round,
     # but for the first, which both have from the start. A power cut can: any lengths of both.
     for answers_length in range(first[0], len(answers) + 1):
         for journal_length in range(first[1], len(journal) + 1, 29):
@@ -232,7 +232,7 @@ def test_other_input_is_refused(tmp_path: Path) -> None:
     refused(path, "sentence 2 differs from the one", True, "axc")
     refused(path, "there are fewer sentences than the interrupted run wrote", True, "a")
     with parts(path)[0].open("ab") as part:
-        part.write(b"(S (NN en")  # and what is incomplete is not cut off either
+        part.write(b"(S (NN en")  # an incomplete answer is not cut off either
     refused(path, "sentence 2 differs from the one", True, "axc")
     assert run(path, resume=True, inputs="aby") == 2
     assert path.read_bytes() == WHOLE

@@ -79,14 +79,14 @@ def test_tags() -> None:
         # Of a label that is not open: the innermost is meant.
         (LINEARIZED, "(S (NP XX )VP XX )S", "(S (NP XX )NP XX )S", "unbalanced"),
         (LINEARIZED, "(S (NP XX )NX (VP XX )VX )S", "(S (NP XX )NP (VP XX )VP )S", "unbalanced"),
-        # Too many closing ones wrap what came before.
+        # Surplus closing brackets wrap everything before them.
         (BRACKETS, "(S (NP (PRP I)) (VP (VBP run))))", "(S (NP I )NP (VP run )VP )S", "unbalanced"),
         (BRACKETS, "(NP (PRP It)) (VP (VBZ runs)))", "(NP It )NP (VP runs )VP", "unbalanced"),
         (BARE, "(S (NP It) (VP runs)))", "(S (NP It )NP (VP runs )VP )S", "unbalanced"),
         (LINEARIZED, "XX )NP (VP XX )VP )S", "(S (NP XX )NP (VP XX )VP )S", "not-a-tree"),
         (BARE, "(S It)) runs)", "(TOP (S It )S )TOP runs", "unbalanced"),  # another root
         (LINEARIZED, "(S XX )S )S )FRAG", "(FRAG (S (S XX )S )S )FRAG", "unbalanced"),
-        (LINEARIZED, ")NP (S XX )S", "(S XX )S", "unbalanced"),  # what it wrapped was empty
+        (LINEARIZED, ")NP (S XX )S", "(S XX )S", "unbalanced"),  # it wrapped nothing
         # Several trees are kept side by side.
         (LINEARIZED, "(S XX )S (S XX )S", "(S XX )S (S XX )S", "unbalanced"),
         (LINEARIZED, "(S XX )S .", "(S XX )S .", "not-a-tree"),

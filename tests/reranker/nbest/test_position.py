@@ -44,7 +44,7 @@ def test_every_dialect(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packer", [gzip, zstandard])
 def test_packed_files(packer: Any, tmp_path: Path) -> None:
-    # Random words, so that the packed file is much larger than what is read ahead.
+    # Random words, so that the packed file is much larger than the part read ahead.
     generator = random.Random(1)
     words = [generator.randbytes(8).hex() for _ in range(8_000)]
     text = bllip(*([f"(S1 (NN {word}))"] for word in words)).encode()

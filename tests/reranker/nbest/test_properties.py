@@ -28,7 +28,7 @@ PIECES = [
 ]
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), min_size=1, max_size=25)
 
-# What candidates are made of, in each notation.
+# The parts of candidates, in each notation.
 OPENING = ["(S ", "(NP ", "(NP-SBJ ", "( ", "(TOP ", "(S1 ", "(-X "]
 BRACKETS = [")", ")", ") ", "(NN a) ", "(PRP It) ", "(-NONE- *) ", "(XX \\)) ", " runs "]
 BARE = [")", ")", " )", " It ", " runs ", " UNK-LC-s "]

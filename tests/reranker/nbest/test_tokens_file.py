@@ -59,7 +59,7 @@ def test_columns(path: Path) -> None:
     assert sentences(path, text + "\n") == [RUNS, GO]
     assert sentences(path, text.replace("\n", "\r\n")) == [RUNS, GO]
     assert sentences(path, text.replace("\n\n", "\n\n\n")) == [RUNS, Sentence(()), GO]
-    # What follows a second tab is somebody else's.
+    # Columns after a second tab are ignored.
     assert sentences(path, text.replace("VB\n", "VB\t3\tx y\n")) == [RUNS, GO]
 
 

@@ -62,7 +62,7 @@ def test_the_same_word(word: str, wanted: str) -> None:
         ("<s>", "runs"),
         ("XXX", "runs"),
         ("xx", "runs"),
-        ("runs", "UNK"),  # what the sentence hides, nothing can be
+        ("runs", "UNK"),  # nothing can be a word that the sentence hides
     ],
 )
 def test_another_word(word: str, wanted: str) -> None:

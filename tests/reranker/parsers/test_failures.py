@@ -50,7 +50,7 @@ def test_one_that_parses_nothing_is_given_up() -> None:
     parser.parse(sentences(*[BAD] * 18))
     with pytest.raises(InputError, match=r"21 sentences in a row could not be parsed: .*crash"):
         parser.parse(sentences(BAD, BAD, BAD))
-    with pytest.raises(InputError, match="22 sentences"):  # and whoever else asks is told, too
+    with pytest.raises(InputError, match="22 sentences"):  # for every other caller, too
         parser.parse(sentences(BAD))
 
 

@@ -75,7 +75,7 @@ def test_the_score_is_the_sum_of_both_directions() -> None:
         assert scored.nll == pytest.approx(-sum(forth) - sum(back), abs=1e-3)
         assert scored.token_scores is not None
         assert [token for token, _ in scored.token_scores] == [*tokens, "<eos>"]
-        first = forth[0] + back[-2]  # what a backward model reads last but <eos>
+        first = forth[0] + back[-2]  # the token that a backward model reads last before <eos>
         assert scored.token_scores[0][1] == pytest.approx(first, abs=1e-3)
 
 

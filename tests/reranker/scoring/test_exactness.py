@@ -93,7 +93,7 @@ def test_scores_are_those_of_float64(lists: list[NBest]) -> None:
         found = np.array([by_place[place].nll for place in range(len(sentence.sequences))])
         largest = max(largest, float(np.abs(found - expected).max()) / len(members()))
         compared += len(expected)
-        # Ranked alike, but for what float64 itself has within a ten-thousandth of a nat.
+        # Ranked alike, except scores that float64 has within a ten-thousandth of a nat.
         order = np.argsort(found.round(4), kind="stable")
         steps = np.diff(expected[order])
         assert (steps > -2e-4).all()

@@ -38,7 +38,7 @@ def test_the_first_results_come_before_much_is_read(monkeypatch: pytest.MonkeyPa
     read: list[int] = []
     results = pools.in_order(lists(1_000, read), sizes, Lanes(2), 60_000)
     assert next(results)[1] == 10
-    # Two pools are under way, and a pool is at most twice as large as the one before.
+    # Two pools are in progress, and a pool is at most twice as large as the previous one.
     assert len(read) <= 9
     assert [nbest.id for nbest, _ in results] == [str(number) for number in range(1, 1_000)]
 

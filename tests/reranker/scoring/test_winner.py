@@ -60,7 +60,7 @@ def pruner(optimistic: Sequence[float], top: int, parser: Sequence[float] = ()) 
 def test_pruning_by_hand() -> None:
     found = pruner([10, 8, 9, 20], top=1)
     assert found.favourites == [1, 0]  # and the parser's first
-    # The favourite comes to 9.5: only what is at 9.5 or less at best can be better.
+    # The favourite's sum is 9.5: only candidates with a bound of 9.5 or less can be better.
     assert found.rivals({1: scored(9.5), 0: scored(11)}) == [2]
     assert found.rivals({1: scored(8.1), 0: scored(11)}) == []
     assert found.rivals({1: scored(30), 0: scored(40)}) == [2, 3]

@@ -127,7 +127,7 @@ def test_a_pause_reaches_the_child(make: Make) -> None:
     asked.wait()
     assert asked.seen == [*range(len(asked.seen))]
     asked.cancellation.pause()
-    asked.cancellation.cancel()  # what is paused can be stopped
+    asked.cancellation.cancel()  # paused work can be stopped
     assert isinstance(asked.end(), Stopped)
     assert Counting(child, 3).end() == 3
 

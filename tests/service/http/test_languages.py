@@ -41,7 +41,7 @@ def test_the_service_parses_the_language_it_was_started_with(
         pytest.importorskip("jieba")
         monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
         install(language, user_folder() / "mine")
-    by_name = ["ar-mine"] if language == "ar" else []  # an ensemble's language is that of the text
+    by_name = ["ar-mine"] if language == "ar" else []  # an ensemble's language must be the text's
     flags = [] if by_name else ["--language", language]
     with serving(by_name, *flags) as server, server.client() as client:
         assert client.get("/info").json()["parser"]["language"] == language

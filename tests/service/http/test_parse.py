@@ -41,7 +41,7 @@ from tests.waiting import PATIENCE, until
 
 ROOT = Path(__file__).parents[3]
 TOY = Path(__file__).parents[2] / "reranker" / "parsers" / "toy_parser.py"
-# By the last of these its processes are told from those of tests that run beside these.
+# The last argument distinguishes its processes from other tests' processes.
 TOY_ARGUMENTS = (str(TOY), "berkeley", f"of-{os.getpid()}")
 PARSER = shlex.join([sys.executable, *TOY_ARGUMENTS])
 TEXT = """We saw it. The man (with eyes) isn't
@@ -88,7 +88,7 @@ def test_the_answer_is_the_commands(http: httpx.Client, command: list[dict[str, 
         assert one["origin"] == row["origin"]
     assert found[2]["status"] == "failed"
     assert found[2]["fallback"] == "(TOP (S (XX We) (XX crash) (XX here) (XX .)))"
-    # Not what the program has said, which may name files.
+    # Without the program's message, which may name files.
     (rejected,) = found[2]["rejected"]
     assert rejected["message"] == "the parser ended with status 1"
     usage = answer.json()["usage"]

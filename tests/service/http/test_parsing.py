@@ -311,7 +311,7 @@ def test_a_reload_takes_the_parser_along(models: list[str], tmp_path: Path) -> N
         assert [one["ranking"] for one in new] != [one["ranking"] for one in old]
         kill(*children_of(server, "scoring_main"))
         assert sentences(post(client, TEXT)) == new
-        # A file that is gone: what is loaded goes on.
+        # A file that is gone: the loaded models go on.
         path.unlink()
         server.process.send_signal(signal.SIGHUP)
         server.logged("models not reloaded")

@@ -43,7 +43,7 @@ def test_the_verdict_and_the_trees_come_first(phone: Page) -> None:
     tops = [top(phone, part) for part in order]
     assert tops == sorted(tops)
     assert top(phone, "#chosen-canvas") < HEIGHT, "the best tree is on the first screen"
-    # The order is that of the document too, for the keyboard and for screen readers.
+    # The document has the same order, for the keyboard and for screen readers.
     in_document = phone.evaluate(
         """parts => parts.slice(1).every((part, place) =>
             document.querySelector(parts[place]).compareDocumentPosition(

@@ -64,7 +64,7 @@ def shown_order(page: Page) -> list[tuple[int, float]]:
 
 
 def order_of(ranking: Ranking) -> list[tuple[int, Any]]:
-    # What the server sends is rounded to 4 decimals, so a mixed score can be off by one of them.
+    # The server rounds to 4 decimals, so a mixed score can be off by one in the last.
     return [(one.index, pytest.approx(one.score, abs=1.01e-4)) for one in ranking.ranking]
 
 
@@ -98,7 +98,7 @@ def test_a_dropped_list_is_ranked_drawn_and_explained(
     assert page.locator("#rejected-title").text_content() == "1 candidate could not be used"
     assert "unbalanced" in (page.locator("#rejected-list").text_content() or "")
 
-    # Both trees show the sentence; what is highlighted is what the other does not have.
+    # Both trees show the sentence; brackets that the other tree lacks are highlighted.
     first = next(one for one in saw.ranking if one.index == 0)
     assert first.index != saw.best.index, "the models must disagree with the parser here"
     best_only = constituents(saw.best.tree) - constituents(first.tree)
@@ -188,7 +188,7 @@ def test_downloads_are_what_the_command_writes(
         for one in (found, wanted):
             for rejected in one["rejected"]:
                 rejected["file"] = ""  # the page does not know the folder
-        # What the server sends is rounded, so what is mixed of it can be off by a last digit.
+        # The server's scores are rounded, so their mixture can be off by a last digit.
         wanted["margin"] = wanted["margin"] and pytest.approx(wanted["margin"], abs=2.01e-4)
         for entry in wanted["ranking"]:
             entry["score"] = pytest.approx(entry["score"], abs=1.01e-4)
@@ -260,7 +260,7 @@ def test_every_format_is_offered_and_the_example_works(page: Page) -> None:
 def test_a_key_is_asked_for(context: BrowserContext, checkpoints: list[str]) -> None:
     with serving(checkpoints, RERANK_API_KEYS=KEY) as server:
         page = context.new_page()
-        # Whoever opens the page has a key; here it stops being sent once the page is there.
+        # The page is opened with a key, which is no longer sent once the page is there.
         page.set_extra_http_headers({"Authorization": f"Bearer {KEY}"})
         page.goto(server.url)
         page.set_extra_http_headers({})
@@ -315,7 +315,7 @@ def test_fifty_long_candidates_stay_quick(page: Page) -> None:
     print({name: round(value, 1) for name, value in measured.items()}, "in ms")
     assert page.locator("#chosen-canvas text.word").count() == 60
     assert measured["draws"] >= 50
-    # Far above what was measured (docs/page.md), as other machines and neighbours vary.
+    # Far above the measured times (docs/page.md), as other machines and neighbours vary.
     assert measured["draw"] < 400
     assert measured["slider"] < 400
 
@@ -358,5 +358,5 @@ def test_it_is_readable(page: Page, scheme: Any, width: int) -> None:
         ground = colours["paper"] if ground == "rgba(0, 0, 0, 0)" else ground
         low, high = sorted([luminance(text), luminance(ground)])
         assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)  # WCAG 2, level AA
-    # Nothing is wider than the screen; what is wide scrolls by itself.
+    # Nothing is wider than the screen; wide parts scroll by themselves.
     assert page.evaluate("document.documentElement.scrollWidth") == width

@@ -74,7 +74,7 @@ def test_clients_take_turns_whatever_they_ask_for() -> None:
     for work in (asked("a", *[20] * 6), asked("b", *[20] * 3), asked("b", *[20] * 3)):
         queue.add(work)
     assert [taken(queue) for _ in range(3)] == [["a0", "b0"], ["b0", "a1"], ["b1", "a2"]]
-    queue.add(asked("c", *[20] * 6))  # and has no claim to what others were given before
+    queue.add(asked("c", *[20] * 6))  # and has no claim to the service that others got before
     assert [taken(queue) for _ in range(3)] == [["b1", "c0"], ["a3", "b2"], ["c1", "a4"]]
 
 
@@ -196,12 +196,12 @@ def test_very_small_requests_need_no_long_batch_to_end() -> None:
     assert taken(queue, slots(queue).small) == ["more0"]
     finish(queue, slots(queue).small)
     queue.add(asked("new", 10))
-    assert taken(queue) == ["huge2"]  # what is smaller has another slot
+    assert taken(queue) == ["huge2"]  # smaller lists have another slot
     assert taken(queue, slots(queue).small) == ["new0"]
     queue.add(asked("last", 10))
     assert taken(queue) == ["last0"]  # it has not, and its client was given least
     finish(queue, slots(queue).small)
-    queue.add(asked("again", 10))  # waits: what is alike is scored together
+    queue.add(asked("again", 10))  # waits: similar lists are scored together
     assert not queue._next(slots(queue).small, None)
 
 
@@ -229,7 +229,7 @@ def test_others_are_paused_for_who_comes_first() -> None:
     queue.add(asked("newer", 24))
     assert taken(queue, slots(queue).first) == ["new0"]
     assert slots(queue).main.cancellation.is_paused
-    assert not queue._next(slots(queue).main, None)  # what ends meanwhile waits for the slot, too
+    assert not queue._next(slots(queue).main, None)  # lists that end meanwhile wait, too
     assert taken(queue, slots(queue).first) == ["newer0"]
     assert slots(queue).main.cancellation.is_paused
     time.sleep(0.01)

@@ -406,7 +406,7 @@ def test_lists_are_streamed() -> None:
         lists = read_counted(file)
         for count in range(2 * HEAD_LINES // 10):  # 10 lines for 2 lists
             next(lists)
-            # No list ahead of the one at hand, once past the head of the file.
+            # Once past the head of the file, no list is read ahead of the current one.
             assert lines_read == max(HEAD_LINES, count // 2 * 10 + (7 if count % 2 == 0 else 11))
 
 

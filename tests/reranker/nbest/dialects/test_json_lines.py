@@ -131,7 +131,7 @@ def test_a_broken_line_costs_only_its_sentence(read: Read, line: str, reason: st
 
 
 def test_half_a_character(read: Read) -> None:
-    # JSON can escape what no text can hold.
+    # JSON can escape characters that no text can hold.
     (nbest,) = read('{"id": "\\ud800", "candidates": ["(S (A \\udc00))", "(S (A \\u00e9))"]}')
     assert nbest.id == "\ufffd"
     assert rejected(nbest) == [(0, 1, "encoding")]

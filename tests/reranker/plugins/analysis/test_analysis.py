@@ -46,7 +46,7 @@ from tests.reranker.small_files import write
 def test_tokens_and_their_kinds() -> None:
     text = "(TOP (S (NP-SBJ (-NONE- *)) (NP-TMP (NN-X end)) (-LRB- -LRB-) (. .)))"
     tree = linear_tree(Tree.from_string(text))
-    # Traces go, with what is empty without them, and so do function tags; -LRB- is no such tag.
+    # Traces go, with constituents that are empty without them, and function tags; -LRB- stays.
     assert tree.tokens == ("(S", "(NP", "end", ")NP", "-LRB-", ".", ")S")
     assert tree.kinds == ("(S", "(NP", "NN", ")NP", "-LRB-", ".", ")S", "<eos>")
 
@@ -68,7 +68,7 @@ def test_a_backward_models_figures_belong_to_the_tokens_of_the_tree() -> None:
     )  # fmt: skip
     some = trees(*CANDIDATES)
     forward = untrained(5)
-    # The same weights, reading forward what is written from its end.
+    # The same weights, reading forward a text written from its end.
     found = dict(token_log_probabilities(BACKWARD, some))
     for place, values in token_log_probabilities(forward, [turned(tree) for tree in some]):
         *from_the_end, end = values

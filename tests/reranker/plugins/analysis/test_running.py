@@ -125,7 +125,7 @@ def test_singular_values_of_a_matrix_that_is_never_held(sizes: tuple[int, ...]) 
     count, values = _singular_values(iter(parts))
     expected = torch.linalg.svdvals(torch.cat(parts))
     assert count == sum(sizes)
-    # Small ones too: to the rounding of the greatest, which is what the rank's tolerance allows.
+    # Small ones too: to the rounding of the greatest, which the rank's tolerance allows.
     rounding = float(expected[0]) * 100 * torch.finfo(torch.float64).eps
     assert torch.allclose(values, expected, rtol=0, atol=rounding)
 

@@ -88,7 +88,7 @@ def test_bounds_of_actors(lists: Path, capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("inputs", "out", "replaced"),
     [
-        (["x.txt", "out/x.mrg"], "out", "out/x.mrg"),  # what becomes of another input
+        (["x.txt", "out/x.mrg"], "out", "out/x.mrg"),  # the output of another input
         (["x.txt", "links/x.mrg"], "out", "links/x.mrg"),
         (["x.mrg"], ".", "x.mrg"),
         (["out/_rerank/shards/x.txt"], "out", "out/_rerank/shards/x.txt"),
@@ -190,7 +190,7 @@ def guarded_bucket(bucket: str) -> Iterator[str]:
     plain = {"Content-Type": "text/plain"}
     before = httpx.post(address, content=b"0", headers=plain).raise_for_status()
     yield bucket
-    # It remembers the connection of whoever asked last, with credentials or without.
+    # It remembers the connection of the last client, with credentials or without.
     pytest.importorskip("s3fs").S3FileSystem.clear_instance_cache()
     allowed = before.json()["PREVIOUS_INITIAL_NO_AUTH_ACTION_COUNT"]
     httpx.post(address, content=str(allowed), headers=plain).raise_for_status()

@@ -292,7 +292,7 @@ def test_a_file_that_no_record_names_is_not_replaced(
     place.unlink()
     with pytest.raises(KeyboardInterrupt):
         join(_KilledBeforeTheRecord(out), wanted[0], **end)
-    place.write_text("somebody's")  # instead of what the killed run had made
+    place.write_text("somebody's")  # in place of the killed run's file
     with pytest.raises(InputError, match=message):
         check_outputs(Storage(out), wanted)
     assert message in str(joined(wanted[0], out, **end))

@@ -156,7 +156,7 @@ def test_text_is_parsed_and_matches_have_their_characters(
     for row in rows:
         start, end = row["characters"]
         assert text[start:end] == row["match"] != ""
-    # The same distribution as that of the list with the model's own temperature.
+    # The same distribution as the list's with the model's own temperature.
     assert main([*run, "--at-least", "0.01", "--temperature", "2"]) == 0
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == rows
     assert main([*run, "--at-least", "0.01", "--temperature", "0.5"]) == 0

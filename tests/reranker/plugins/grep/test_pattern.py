@@ -135,7 +135,7 @@ def test_names_are_tried_out_until_all_of_the_pattern_holds(
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
-        # What tregex adds to tgrep2.
+        # Tregex's additions to tgrep2.
         ("NP $+ VP", ["the dog that ran"]),
         ("VP $- NP", ["ate cake with cream"]),
         ("/^V/ $++ PP", ["ate"]),

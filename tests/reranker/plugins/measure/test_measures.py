@@ -35,7 +35,7 @@ def by_name(rows: Iterable[Row] | Iterable[Difference]) -> dict[str, Any]:
 def test_a_sentence_is_expected_over_its_trees() -> None:
     rows = by_name(Counted.of(IT["saw"]).rows())
     assert rows["CN"][1:4] == (0, pytest.approx(0.3 + 0.2), pytest.approx(0.5))
-    # The third tree has neither T-unit nor clause: it says nothing of what is divided by them.
+    # The third tree has neither T-unit nor clause: ratios to these numbers leave it out.
     assert rows["MLT"][1:4] == (6, pytest.approx(6), pytest.approx(0))
     assert rows["CN/T"][1:3] == (0, pytest.approx(0.3 / 0.8))
     assert rows["CN/T"].parses == pytest.approx(math.sqrt(0.375 * 0.625))
@@ -54,7 +54,7 @@ def test_a_text_has_the_ratios_of_expected_sums() -> None:
     assert rows["T"] == ("T", 2, pytest.approx(1.8), pytest.approx(0.4), None)
     assert rows["MLT"].value == 8 / 2 and rows["MLT"].expected == pytest.approx(8 / 1.8)
     assert rows["MLS"][1:4] == (4, 4, 0)
-    # Two sentences of 6 and 2 words: the standard error of their mean is that of a sample.
+    # Two sentences of 6 and 2 words: the standard error of their mean is a sample's.
     assert rows["MLS"].sentences == pytest.approx(np.std([6, 2], ddof=1) / math.sqrt(2))
     assert by_name(Totals().rows())["MLT"] == Row("MLT", None, None, None)
 

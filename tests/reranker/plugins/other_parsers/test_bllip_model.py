@@ -116,7 +116,7 @@ def test_a_temporary_folder_is_filled_once_until_it_is_removed(
     assert list(temporary.iterdir()) == [folder]
     other = bllip_model(str(packed(tmp_path / "other.tar.gz", {"terms.txt": b""}))).folder()
     assert other != folder
-    (folder / "r.g").unlink()  # as what tidies up does
+    (folder / "r.g").unlink()  # as a cleanup of temporary files does
     again = bllip_model(str(path)).folder()
     assert content(again) == FILES and {*temporary.iterdir()} == {again, other}
     remove_temporary_models()

@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.slow,
     # Not imported here, which takes seconds, for those who leave out the slow tests.
     pytest.mark.skipif(not find_spec("stanza"), reason="the package stanza is not installed"),
-    pytest.mark.filterwarnings("default"),  # its own, and those of torch
+    pytest.mark.filterwarnings("default"),  # Stanza's and torch's warnings
 ]
 
 WORDS = ["We", "saw", "the", "man", "-LRB-", "with", "[", "``", "it", "''", "."]

@@ -143,7 +143,7 @@ def test_stream_batches_put_together_are_the_whole_stream() -> None:
 
 def test_stream_lengths_are_drawn_around_the_mean_or_its_half() -> None:
     batches = StreamBatches([[1] * 40_000 + [EOS]], EOS, batch_size=1, length=70, seed=1)
-    lengths = [len(batch.inputs) for batch in one_epoch(batches)][:-1]  # the last is what is left
+    lengths = [len(batch.inputs) for batch in one_epoch(batches)][:-1]  # the last is the remainder
     long = [length for length in lengths if length > 52]
     short = [length for length in lengths if length <= 52]
     # About 580 batches, 29 of them short (standard deviation 5); lengths deviate by 5.

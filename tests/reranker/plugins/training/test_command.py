@@ -72,7 +72,7 @@ def test_a_backward_model_with_word_vectors(command: list[str]) -> None:
     assert vocabulary.backward
     assert checkpoint.information["word_vectors"] == 8
     assert checkpoint.information["training"]["direction"] == "backward"
-    # The rare words' directions are those of animals, 1 : 0, and of walking, 0 : 1.
+    # The rare words point in the directions of animals, 1 : 0, and of walking, 0 : 1.
     animals = vocabulary.classes["lions"]
     assert set(vocabulary.classes) == {
         "the", "cat", "zebras", "dog", "ran", "lions", "walked", "tigers"

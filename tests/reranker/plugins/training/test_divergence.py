@@ -33,7 +33,7 @@ PAPER = replace(test_loop.PAPER, **GROWING)
 RUNS: dict[str, Train] = {
     "fast": partial(train, FAST, TREES, DEV),
     "paper": partial(train, PAPER, TREES, DEV),
-    # Perplexities stop improving at once; those of the averages are infinite from the first on.
+    # Perplexities stop improving at once; the averages' perplexities are infinite from the start.
     "averaged": partial(
         train, replace(PAPER, weight_decay=200.0, non_monotone_interval=2), TREES, DEV
     ),

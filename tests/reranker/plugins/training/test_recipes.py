@@ -116,7 +116,7 @@ def test_the_paper_s_configuration_is_table_2() -> None:
 
 def test_a_phase_ends_when_an_evaluation_is_worse_than_one_before_the_interval() -> None:
     judge = Judge(paper_recipe())
-    # The interval is 2: 8 is worse than the best but one, not than what came three before it.
+    # The interval is 2: 8 is worse than the second best, not than the value three steps earlier.
     assert judge(10, 9, 7, 8) == [0, 0, 0, 0]
     # 8.5 follows 10, 9, 7 | 8, ...: 7 is now outside the interval, and better.
     assert judge(8.5) == [0]

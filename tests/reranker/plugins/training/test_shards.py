@@ -88,7 +88,7 @@ def test_the_order_of_a_sum_is_the_same_for_any_number_of_processes(count: int) 
     expected = _by_halves(terms)
     for size in range(1, count + 1):
         whole = PairwiseSum(count)
-        for rank in random.Random(size).sample(range(size), size):  # whoever comes first
+        for rank in random.Random(size).sample(range(size), size):  # in any order of arrival
             mine = PairwiseSum(count)
             for number in own_shards(Processes(rank, size), count):
                 mine.add(Node(0, number), terms[number].clone())

@@ -266,7 +266,7 @@ def test_a_trained_model_gets_the_pieces_of_new_words(
     old = before.vocabulary.pieces.pieces
     assert "zebra" not in old
     trees = [*TREES, TaggedTree(("(S", "zebra", ")S"), ())]
-    # The limit is for new models: what was learned stays, and new words get their pieces.
+    # The limit is for new models: learned pieces stay, and new words get theirs.
     run = SpanRun(replace(CONFIG, known_pieces=11), trees, DEV, start_from=first, encoder=encoder)
     assert run.vocabulary.pieces and run.model.encoder
     new = run.vocabulary.pieces.pieces

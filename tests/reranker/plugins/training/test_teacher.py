@@ -68,7 +68,7 @@ def test_its_probabilities_come_under_the_numbers_of_the_smaller_model(
     assert found_tags[..., -1].abs().max() == 0  # a tag that only the smaller one knows
     without = SpanVocabulary(theirs.words, (), theirs.labels, 16)
     assert Teacher(path, without, "en", torch.float32, "cpu")([WORDS], targets[:, :1])[1] is None
-    # What the teacher cannot know is learned from the trees alone.
+    # Facts that the teacher cannot know are learned from the trees alone.
     targets[0, 0], targets[-1, 1] = ours.label("NEW"), ours.tag("NEW")
     targets[-1, 0] = PADDING  # where no tag is right, the teacher's are learned
     less, less_tags = teacher([WORDS, WORDS], targets)

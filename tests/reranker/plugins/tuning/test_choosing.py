@@ -159,7 +159,7 @@ def test_padding_is_never_chosen(tmp_path: Path) -> None:
 
 
 def test_cross_validation_tunes_without_what_it_tests() -> None:
-    # Lists of the first half want the models, those of the second the parser. Tuned on the other
+    # Lists in the first half need the models, lists in the second the parser. Tuned on the other
     # half each is wrong; tuned on everything one half is right.
     models_right = [((0.0,), 9.0, 9, WRONG), ((9.0,), 0.0, 9, RIGHT)]
     parser_right = [((0.0,), 9.0, 9, RIGHT), ((9.0,), 0.0, 9, WRONG)]
@@ -195,7 +195,7 @@ def test_save_and_plot(tmp_path: Path, models: list[str], capsys: Capture) -> No
     assert main([*arguments, "--plot", str(picture)]) == 0
     found = read_ensemble_file(save)
     assert [path.resolve() for path in found.paths] == [Path(path).resolve() for path in models]
-    # BEST wins from W = 0.4 on; the middle of what is best with 0.1 on either side: 0.5 to 1.
+    # BEST wins from W = 0.4 on; the middle of the best weights with 0.1 on either side.
     assert found.weighing == Weighing(0.75)
     head = save.read_text().splitlines()[:2]
     assert head[0].startswith("# rerank tune ") and head[0].endswith(", 4 sentences")
@@ -225,7 +225,7 @@ def test_save_refuses_what_it_would_get_wrong(
         assert main(["tune", str(file), str(gold), *flags]) == 2
         assert reason in capsys.readouterr().err
     assert not Path(save).exists()
-    assert json.loads(file.read_text())  # what is read is not written to
+    assert json.loads(file.read_text())  # the input is unchanged
 
 
 def test_confidence_is_told_saved_and_drawn(

@@ -66,7 +66,7 @@ def test_a_useless_member_is_weighed_down() -> None:
     assert corpus_f1(some.chosen(Weighing())) == 0
     found = tune(some, with_bonus=False, with_members=True)
     first, second = found.member_weights
-    assert first > 2 * second  # what 1 * first > 2 * second asks for
+    assert first > 2 * second  # the order that 1 * first > 2 * second demands
     assert first + second == pytest.approx(2, abs=0.001)
     assert corpus_f1(some.chosen(found)) == 100
 

@@ -79,7 +79,7 @@ def test_the_same_from_python(
     expected = plain.rerank(CANDIDATES, parser, TUNED)
     assert tuned.rerank(CANDIDATES, parser) == expected
     assert expected != plain.rerank(CANDIDATES, parser)
-    # What is asked for goes before what was tuned, for one list or for all.
+    # Requested weights override tuned ones, for one list or for all.
     assert tuned.rerank(CANDIDATES, parser, Weighing()) == plain.rerank(CANDIDATES, parser)
     other = Reranker.load([ensemble], weighing=Weighing(0.9))
     assert other.rerank(CANDIDATES, parser) == plain.rerank(CANDIDATES, parser, Weighing(0.9))
