@@ -95,8 +95,7 @@ def measure(trees: Sequence[str], choice: ParserChoice, jobs: int, reranker: Rer
         gold.write_text("".join(trees), "utf-8")
         table = GoldTable(GoldTrees([gold], False))
         for nbest, ranking in zip(lists, rankings, strict=True):
-            table.add_list(nbest)
-            table.add_choice(ranking.best.index if ranking.best else None)
+            table.add(nbest, ranking.best.index if ranking.best else None)
         table.check_complete()
     costs = {"words": splitting, "parsing": parsing, "reranking": reranking}
     costs["together"] = Cost(*map(sum, zip(*costs.values(), strict=True)))

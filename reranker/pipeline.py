@@ -210,7 +210,8 @@ class Reranker(Ranker):
             candidates = from_candidates(candidates, parser_scores)
             if not candidates.candidates:
                 _refuse(candidates.rejected, kind)
-        return next(self._rankings([candidates], chosen, False, None))
+        _, ranking = next(self._ranked([candidates], chosen, False, None))
+        return ranking
 
     def rerank_file(
         self,
@@ -233,7 +234,7 @@ class Reranker(Ranker):
                 )
         chosen = self._chosen(weighing, lm_weight, top)
         lists = read_nbest(path, *more, options=options)
-        return self._rankings(lists, chosen, False, top)
+        return (ranking for _, ranking in self._ranked(lists, chosen, False, top))
 
     def parse(
         self,
@@ -324,15 +325,28 @@ class Reranker(Ranker):
         *,
         lm_weight: float | None = None,
     ) -> Iterator[Ranking]:
-        """A ranking for each list, in order, while the next ones are read and scored.
+        """Yield a ranking for each list, in order, while the next ones are read and scored.
 
         Where only the ``top`` best are wanted, the rankings hold these alone, and most of the
         others are never scored exactly (reranker.scoring.winner). Raises InputError for invalid
         arguments.
         """
+        pairs = self.ranked_lists(lists, weighing, token_scores, top, lm_weight=lm_weight)
+        return (ranking for _, ranking in pairs)
+
+    def ranked_lists(
+        self,
+        lists: Iterable[NBest | Candidates],
+        weighing: Weighing | None = None,
+        token_scores: bool = False,
+        top: int | None = None,
+        *,
+        lm_weight: float | None = None,
+    ) -> Iterator[tuple[NBest, Ranking]]:
+        """Yield each list with its ranking, as ``rerank_lists`` does."""
         chosen = self._chosen(weighing, lm_weight, top)
         read = (nbest if isinstance(nbest, NBest) else from_candidates(nbest) for nbest in lists)
-        return self._rankings(read, chosen, token_scores, top)
+        return self._ranked(read, chosen, token_scores, top)
 
     def _chosen(
         self, weighing: Weighing | None, lm_weight: float | None, top: int | None = None
@@ -346,21 +360,21 @@ class Reranker(Ranker):
         if self._is_closed:
             raise InputError("this Reranker is closed: load it again")
 
-    def _rankings(
+    def _ranked(
         self, lists: Iterable[NBest], weighing: Weighing, token_scores: bool, top: int | None
-    ) -> Iterator[Ranking]:
+    ) -> Iterator[tuple[NBest, Ranking]]:
         scorer = Scorer(self._ensemble, token_scores)
         search = self._winner_search
         if top is None or not search.pays_off:
             for nbest, everything in self._in_order(lists, scorer.score):
-                yield self.rank(nbest, everything, weighing, top)
+                yield nbest, self.rank(nbest, everything, weighing, top)
             return
 
         def best(batch: pools.Batch, cancellation: Cancellation) -> list[list[Scored | None]]:
             return search.score(batch, cancellation, scorer, weighing, top)
 
         for nbest, scores in self._in_order(lists, best, search.batch_tokens):
-            yield self.rank(nbest, scores, weighing, top)
+            yield nbest, self.rank(nbest, scores, weighing, top)
 
     def score_lists(
         self,

@@ -1,17 +1,17 @@
-"""From lists to answers, for `rerank` and `rerank parse`: loads models, ranks lists, writes,
-resumes and counts answers."""
+"""The path of `rerank` and `rerank parse`: a source of lists, the models that choose, and an output
+that can be resumed."""
 
 from __future__ import annotations
 
 import argparse
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from reranker.checkpoints.ensemble_file import named_models
+from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands.arguments import add_output, add_threads, counted
 from reranker.commands.least_sure import least_sure, row
 from reranker.commands.progress import Positioned, ProgressBar, loading, message
@@ -42,13 +42,31 @@ class _Outputs(list[str]):
 _OUTPUTS = [name for name in OUTPUTS if name != "svg"]  # `rerank show --svg`
 
 
-class RankableLists(Positioned, Protocol):
-    """The lists to be ranked, in order."""
+class Source(Positioned, Protocol):
+    """The lists to be ranked, in order, and what is known about where they come from."""
 
-    def __next__(self) -> NBest: ...
+    @property
+    def inputs(self) -> Sequence[str]:
+        """Return the files that are read."""
+
+    @property
+    def parsers(self) -> Sequence[str]:
+        """Return the parsers whose candidates are pooled; none if that is not known."""
+
+    @property
+    def language(self) -> str | None:
+        """Return the language of the sentences; None if that is not known."""
+
+    def __iter__(self) -> Iterator[NBest]: ...
 
     def skip(self) -> NBest | None:
         """Skip the next list, reading as little as necessary; None if there is none left."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return everything on which the lists depend, as plain data."""
+
+    def report(self, ranking: Ranking) -> None:
+        """Name what was rejected of a list."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,30 +134,114 @@ def check(arguments: argparse.Namespace) -> None:
             raise InputError(f"--top needs --output ranked; {only}")
 
 
-def write(
-    arguments: argparse.Namespace,
-    inputs: Sequence[str],
-    other_inputs: Sequence[Path],
-    open_lists: Callable[[], RankableLists],
-    settings: Callable[[], Mapping[str, Any]],
-    say_rejected: Callable[[Ranking], None],
-    table: GoldTable | None = None,
-    parsers: Sequence[str] = (),
-    least_sure_count: int | None = None,
-) -> int:
-    """Rank the lists and write an answer for each; returns the exit code.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run chooses with and where it writes, decided before anything is opened."""
 
-    ``inputs`` are the files to read, ``other_inputs`` those of a parser, without checkpoints;
-    ``settings`` returns what the lists depend on, as plain data; ``parsers`` are those whose
-    candidates are pooled. With ``least_sure_count``, only that many rows are written, for the least
-    sure trees. Lists are opened before models are loaded, so that a wrong file is reported at once.
-    Raises RerankError.
-    """
-    ensemble = named_models(arguments.models, arguments.combine, arguments.sha256)
-    weighing = ensemble.weighing.replaced(arguments.lm_weight, arguments.criterion)
-    models = [*(arguments.models or ()), *ensemble.paths]
-    out = journaled_path(arguments.out, [*inputs, *other_inputs, *models])
-    lists = open_lists()
+    arguments: argparse.Namespace
+    models: WeighedModels
+    weighing: Weighing
+    out: Path | None
+
+    @classmethod
+    def of(
+        cls,
+        arguments: argparse.Namespace,
+        inputs: Sequence[str | Path],
+        names: list[str] | None = None,
+    ) -> Plan:
+        """Decide for the models of these ``names``, else those of ``--models``; ``inputs`` are the
+        files that the run will read. Raises InputError for flags that do not fit together, models
+        that do not exist and an output that would replace an input."""
+        named = names or arguments.models
+        models = named_models(named, arguments.combine, arguments.sha256)
+        weighing = models.weighing.replaced(arguments.lm_weight, arguments.criterion)
+        out = journaled_path(arguments.out, [*inputs, *(named or ()), *models.paths])
+        return cls(arguments, models, weighing, out)
+
+    def load(self) -> Reranker:
+        """Load the models."""
+        with loading(counted(len(self.models.paths), "model")):
+            from reranker.pipeline import Reranker
+
+            flags = self.arguments
+            return Reranker.of(
+                self.models, flags.combine, flags.device, flags.threads, flags.precision
+            )
+
+    def identity(self, reranker: Reranker, source: Source) -> dict[str, Any]:
+        """Return everything on which the answers depend."""
+        flags = ("output", "top", "token_scores", "combine", "precision")
+        known = reranker.calibration if self.arguments.output == "ranked" else None
+        return {
+            "models": [member.sha256 for member in reranker.members],
+            **source.identity(),
+            **{name: getattr(self.arguments, name) for name in flags},
+            **asdict(self.weighing),
+            "confidence": asdict(known) if known else None,
+        }
+
+
+def write(
+    plan: Plan, source: Source, table: GoldTable | None = None, *, least_sure_count: int = 0
+) -> int:
+    """Rank the lists of a source and write an answer for each, or rows for only so many of the
+    least sure trees; returns the exit code. Raises RerankError."""
+    arguments, weighing = plan.arguments, plan.weighing
+    _warn_of_scores(source.parsers, weighing)
+    reranker = plan.load()
+    _check_language(source.language, reranker)
+    output: AbstractContextManager[AnswerOutput]
+    if least_sure_count:
+        output = least_sure(plan.out, least_sure_count)
+    else:
+        known = plan.identity(reranker, source) if plan.out else {}
+        output = opened_output(plan.out, arguments, source.inputs, known)
+    top = arguments.top if arguments.output == "ranked" else 1
+    count = Counter[str]()
+    progress = ProgressBar(source)
+    with output as sink:
+        try:
+            for nbest, record in skip_written(sink, progress.read(iter(source.skip, None))):
+                _count(nbest, record, count, table)
+                progress.finish_list()
+            progress.start()
+            lists = progress.read(_checked(source, weighing))
+            for nbest, ranking in reranker.ranked_lists(
+                lists, weighing, arguments.token_scores, top
+            ):
+                source.report(ranking)
+                record = written(ranking)
+                _count(nbest, record, count, table)
+                with nullcontext() if plan.out else progress.hidden():
+                    form = arguments.output
+                    answer = row(ranking) if least_sure_count else format_ranking(ranking, form)
+                    sink.write(answer, record, nbest.digest())
+                progress.finish_list()
+            if table is not None:
+                table.check_complete()
+            progress.finish()
+        finally:
+            progress.close()
+    message(summary(count))
+    if table is not None:
+        for line in table.format().splitlines():
+            (write_line if arguments.out else message)(line)
+        tags = "gold" if arguments.gold_tags else "parser"
+        signature = f"{reranker.signature(weighing)} evalb=COLLINS tags={tags}"
+        message(f"rerank: signature {signature}")
+    return 1 if count["rejected"] or count["failed"] else 0
+
+
+def _count(nbest: NBest, record: Written, counts: Counter[str], table: GoldTable | None) -> None:
+    """Count a list and the choice that is written for it."""
+    counts.update(record.counts())
+    if table is not None:
+        table.add(nbest, record.best_index)
+
+
+def _warn_of_scores(parsers: Sequence[str], weighing: Weighing) -> None:
+    """Warn of scores of several parsers that are mixed in."""
     if weighing.lm_weight < 1 and len(parsers) > 1:
         message(
             f"rerank: scores of {' and '.join(parsers)} are mixed in (--lm-weight "
@@ -147,50 +249,18 @@ def write(
             "of sentence and tree"
         )
 
-    with loading(counted(len(ensemble.paths), "model")):
-        from reranker.pipeline import Reranker
 
-        reranker = Reranker.of(
-            ensemble, arguments.combine, arguments.device, arguments.threads, arguments.precision
-        )
-    _check_language(getattr(lists, "language", None), reranker)
-    tally = _Tally(lists, table, weighing)
-    top = arguments.top if arguments.output == "ranked" else 1
-    known = _settings(arguments, reranker, weighing, settings() if out else {})
-    opened: AbstractContextManager[AnswerOutput]
-    if least_sure_count is None:
-        opened = opened_output(out, arguments, inputs, known)
-    else:
-        opened = least_sure(out, least_sure_count)
-    with opened as output:
-        try:
-            skip_written(output, iter(tally.skip, None), tally.add)
-            tally.progress.start()
-            rankings = reranker.rerank_lists(
-                tally, weighing, token_scores=arguments.token_scores, top=top
+def _checked(lists: Iterable[NBest], weighing: Weighing) -> Iterator[NBest]:
+    """Yield the lists, and warn once of scores of samples that are mixed in."""
+    is_warned = weighing.lm_weight == 1
+    for nbest in lists:
+        if nbest.order == "score" and not is_warned:
+            is_warned = True
+            message(
+                f"rerank: scores of samples are mixed in (--lm-weight {weighing.lm_weight:g}); if "
+                "they were drawn with --alpha, these are not the parser's log-probabilities"
             )
-            for ranking in rankings:
-                say_rejected(ranking)
-                record = written(ranking)
-                with nullcontext() if out else tally.progress.hidden():
-                    if least_sure_count is None:
-                        answer = format_ranking(ranking, arguments.output)
-                    else:
-                        answer = row(ranking)
-                    output.write(answer, record, tally.digests[0])
-                tally.add(record)
-            tally.check_complete()
-            tally.progress.finish()
-        finally:
-            tally.progress.close()
-    message(summary(tally.counts))
-    if table is not None:
-        for line in table.format().splitlines():
-            (write_line if arguments.out else message)(line)
-        tags = "gold" if arguments.gold_tags else "parser"
-        signature = f"{reranker.signature(weighing)} evalb=COLLINS tags={tags}"
-        message(f"rerank: signature {signature}")
-    return 1 if tally.counts["rejected"] or tally.counts["failed"] else 0
+        yield nbest
 
 
 def _check_language(language: str | None, reranker: Reranker) -> None:
@@ -204,60 +274,6 @@ def _check_language(language: str | None, reranker: Reranker) -> None:
         )
 
 
-class _Tally:
-    """Iterates over the lists still to be ranked and counts the outcomes for the progress bar, the
-    gold table and the summary."""
-
-    def __init__(self, lists: RankableLists, table: GoldTable | None, weighing: Weighing) -> None:
-        self._lists, self._table = lists, table
-        self._weight = weighing.lm_weight
-        self._is_warned = False
-        self.progress = ProgressBar(lists)
-        self.digests: deque[str] = deque()
-        """The digests of lists that have been read but not yet counted."""
-        self.counts: Counter[str] = Counter()
-
-    def __iter__(self) -> Iterator[NBest]:
-        return self
-
-    def __next__(self) -> NBest:
-        return self._counted(next(self._lists))
-
-    def skip(self) -> str | None:
-        """Skip a list that was answered before; its digest, or None if there is none left."""
-        nbest = self._lists.skip()
-        if nbest is None:
-            return None
-        self._counted(nbest)
-        return self.digests[-1]
-
-    def _counted(self, nbest: NBest) -> NBest:
-        self.progress.add_list()
-        self.digests.append(nbest.digest())
-        if nbest.order == "score" and self._weight < 1 and not self._is_warned:
-            self._is_warned = True
-            message(
-                f"rerank: scores of samples are mixed in (--lm-weight {self._weight:g}); if they "
-                "were drawn with --alpha, these are not the parser's log-probabilities"
-            )
-        if self._table is not None:
-            self._table.add_list(nbest)
-        return nbest
-
-    def add(self, written: Written) -> None:
-        """Count the earliest sentence not yet counted."""
-        self.digests.popleft()
-        self.counts.update(written.counts())
-        if self._table is not None:
-            self._table.add_choice(written.best_index)
-        self.progress.finish_list()
-
-    def check_complete(self) -> None:
-        """Raises InputError if gold trees are left over."""
-        if self._table is not None:
-            self._table.check_complete()
-
-
 def summary(counts: Mapping[str, int]) -> str:
     """The summary of all sentences, on one line."""
     changed = counted(counts["changed"], "sentence")
@@ -268,20 +284,3 @@ def summary(counts: Mapping[str, int]) -> str:
         f"{repaired}{counts['rejected']} rejected; {changed} with another tree than "
         f"the parser's first, {counts['failed']} without a usable candidate"
     )
-
-
-def _settings(
-    arguments: argparse.Namespace, reranker: Reranker, weighing: Weighing, lists: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Everything the answers depend on: an interrupted run is resumed only if it is unchanged."""
-    known = reranker.calibration if arguments.output == "ranked" else None
-    return {
-        "models": [member.sha256 for member in reranker.members],
-        **lists,
-        **{
-            name: getattr(arguments, name)
-            for name in ("output", "top", "token_scores", "combine", "precision")
-        },
-        **asdict(weighing),
-        "confidence": asdict(known) if known else None,
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from reranker.commands.progress import message, rejection
@@ -67,11 +67,17 @@ def _repair(text: str) -> Repair:
 
 
 class FileLists:
-    """Iterates over the lists of opened files, and knows how much of the files has been read."""
+    """The lists of opened files, a source of answers.py."""
 
-    def __init__(self, files: NBestFiles, first: NBest) -> None:
+    parsers: Sequence[str] = ()
+    language = None
+
+    def __init__(
+        self, arguments: argparse.Namespace, files: NBestFiles, first: NBest, restore: bool
+    ) -> None:
         """``first`` is the list that has been read already."""
-        self._files = files
+        self._arguments, self._restore, self._files = arguments, restore, files
+        self.inputs = inputs(arguments)
         self._lists = with_hint(
             itertools.chain([first], files), lambda hint: message(f"rerank: {hint}")
         )
@@ -92,6 +98,19 @@ class FileLists:
     def skip(self) -> NBest | None:
         """Skip the next list; None if there is none left."""
         return next(self._lists, None)
+
+    def identity(self) -> dict[str, Any]:
+        """Return everything on which the lists depend; the content of standard input is not
+        known."""
+        return {
+            "nbest": [digest(path) for path in expanded(self._arguments.nbest)],
+            **reading_settings(self._arguments),
+            "restore": self._restore,
+        }
+
+    def report(self, ranking: Ranking) -> None:
+        """Name the candidates that cannot be used."""
+        print_rejected(ranking)
 
 
 def open_lists(
@@ -118,7 +137,7 @@ def open_lists(
         first = next(lists)
     except StopIteration:
         raise InputError(f"{', '.join(arguments.nbest)}: no n-best lists") from None
-    return FileLists(lists, first)
+    return FileLists(arguments, lists, first, restore)
 
 
 def options(arguments: argparse.Namespace, restore: bool = False) -> ReadOptions:
@@ -150,14 +169,6 @@ def inputs(arguments: argparse.Namespace) -> list[str]:
     """Every file that the flags say to read, except checkpoints."""
     gold = treebank_files(getattr(arguments, "gold", None) or [])
     return [*expanded(arguments.nbest), *filter(None, [arguments.tokens]), *gold]
-
-
-def settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Everything the lists depend on, as plain data; the content of standard input is not known."""
-    return {
-        "nbest": [digest(path) for path in expanded(arguments.nbest)],
-        **reading_settings(arguments),
-    }
 
 
 def reading_settings(arguments: argparse.Namespace) -> dict[str, Any]:

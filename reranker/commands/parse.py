@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import Any
+from pathlib import Path
 
 from reranker.commands import answers, parser_flags, text_files
-from reranker.commands.nbest_files import digest, print_rejected
-from reranker.commands.progress import rejection
 from reranker.errors import InputError
-from reranker.languages import ENGLISH
 from reranker.process.flags import positive
-from reranker.ranking import Ranking
-from reranker.text.conventions import convention_of
-from reranker.text.reading import CUT
-from reranker.text.splitting import LONGEST
 
 EXAMPLES = """examples:
   echo "They served coffee and cake to the guests." | rerank parse -
@@ -50,59 +43,18 @@ def run(arguments: argparse.Namespace) -> int:
     answers.check(arguments)
     if arguments.least_sure and (arguments.resume or arguments.output != "best"):
         raise InputError("--least-sure cannot be combined with --output or --resume")
-    if arguments.least_sure and "chart" not in parser_flags.names(arguments):
-        raise InputError("--least-sure needs the parser chart; no other parser says how sure it is")
     paths = text_files.text_paths(arguments.text)
-    with contextlib.ExitStack() as opened:
-        lists: list[text_files.ParsedText] = []
-
-        def open_lists() -> text_files.ParsedText:
-            sources, others = text_files.checked_texts(paths)
-            text = text_files.ParsedText(arguments, sources, arguments.form)
-            text.faults += others
-            lists.append(text)
-            opened.callback(text.close)
-            if text.is_empty:
-                raise InputError(f"{', '.join(paths)}: no text")
-            if not arguments.resume:  # which sentences to begin with is not known yet
-                text.start()
-            return text
-
-        def settings() -> dict[str, Any]:
-            return {
-                "text": [digest(path) for path in paths],
-                "form": arguments.form,
-                "words": arguments.words or convention_of(arguments.language or ENGLISH),
-                **parser_flags.settings(arguments),
-            }
-
-        arguments.models = parser_flags.models(arguments)
-        parsers = parser_flags.names(arguments)
-        say = _Rejections().say
-        others = parser_flags.inputs(arguments)
-        code = answers.write(
-            arguments, paths, others, open_lists, settings, say, parsers=parsers,
-            least_sure_count=arguments.least_sure,
-        )  # fmt: skip
-        return 1 if lists[0].faults else code
-
-
-class _Rejections:
-    """Prints what was rejected; of consecutive parts of one overlong sentence, only the first."""
-
-    def __init__(self) -> None:
-        self._was_cut = False
-
-    def say(self, ranking: Ranking) -> None:
-        unparsed = next((each for each in ranking.rejected if each.code == "unparsed"), None)
-        is_cut = unparsed is not None and unparsed.message == CUT
-        if unparsed is None:
-            print_rejected(ranking)
-        elif not is_cut:
-            rejection(f"rerank: {unparsed.file}:{unparsed.line}: a flat tree: {unparsed.message}")
-        elif not self._was_cut:
-            rejection(
-                f"rerank: {unparsed.file}:{unparsed.line}: {LONGEST:,} characters without an end "
-                "of a sentence: from here to the next end, parts of this size get flat trees"
-            )
-        self._was_cut = is_cut
+    choice = parser_flags.choice(arguments)
+    if arguments.least_sure and "chart" not in choice.names:
+        raise InputError("--least-sure needs the parser chart; no other parser says how sure it is")
+    inputs: list[str | Path] = [*paths, *parser_flags.inputs(choice)]
+    plan = answers.Plan.of(arguments, inputs, parser_flags.models(arguments))
+    sources, others = text_files.checked_texts(paths)
+    text = text_files.ParsedText(arguments, choice, sources, arguments.form)
+    with contextlib.closing(text):
+        if text.is_empty:
+            raise InputError(f"{', '.join(paths)}: no text")
+        if not arguments.resume:  # which sentences to begin with is not known yet
+            text.start()
+        code = answers.write(plan, text, least_sure_count=arguments.least_sure or 0)
+    return 1 if others or text.faults else code

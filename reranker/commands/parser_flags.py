@@ -53,24 +53,26 @@ def add_choice(parser: argparse.ArgumentParser, *, longest: int) -> None:
     add("--longest", type=positive, default=longest, metavar="WORDS", help=text)
 
 
-def parser_from(arguments: argparse.Namespace) -> Parser:
-    """The parser that the flags name. Raises InputError."""
-    return choice(arguments).create()
-
-
 def choice(arguments: argparse.Namespace) -> ParserChoice:
-    """The choice that the flags describe. Raises InputError."""
+    """Return the choice of parsers that the flags describe. Raises InputError."""
     if arguments.format != "auto" and DIALECTS[arguments.format].needs_beam and not arguments.beam:
         raise InputError(f"--format {arguments.format} needs --beam K")
-    return _choice(arguments)
+    values = vars(arguments)
+    if "models" in arguments:
+        values = {**values, "models": models(arguments)}
+    return ParserChoice.of(
+        values,
+        options=ReadOptions(arguments.format, beam=arguments.beam),
+        device=getattr(arguments, "device", "cpu"),  # `rerank adapt` has none
+    )
 
 
 def models(arguments: argparse.Namespace) -> list[str] | None:
-    """The models that the flags name: those of ``--models``, else of ``--language``; None for the
-    default ones. Raises InputError if there are none of the language."""
-    if not arguments.models and (path := models_of(arguments.language)):
-        return [path]
+    """Return the models that the flags name: those of ``--models``, else of ``--language``; None
+    for the default ones. Raises InputError if there are none of the language."""
     named: list[str] | None = arguments.models
+    if not named and (path := models_of(arguments.language)):
+        return [path]
     return named
 
 
@@ -90,35 +92,19 @@ def jobs(arguments: argparse.Namespace) -> int:
     return number
 
 
-def settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Everything the lists depend on, as plain data."""
-    choice = _choice(arguments)
-    models = choice.model_identities()
+def identity(choice: ParserChoice, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return everything on which the parsers' lists depend, as plain data."""
     flags = ("parser_command", "candidates", "overparsing", "format", "beam", "longest")
     return {
         "parser": choice.names,
-        "parser_model": models,
+        "parser_model": choice.model_identities(),
         **{name: getattr(arguments, name) for name in flags},
     }
 
 
-def inputs(arguments: argparse.Namespace) -> list[Path]:
-    """The files the parsers read, including those that a command names."""
-    choice = _choice(arguments)
+def inputs(choice: ParserChoice) -> list[Path]:
+    """Return the files that the parsers read, including those that a command names."""
     names = [*choice.models.values()]
     with contextlib.suppress(ValueError):  # not a command; running it will say so
         names += shlex.split(choice.command or "")
     return files_of(names)
-
-
-def names(arguments: argparse.Namespace) -> list[str]:
-    """The parsers that the flags name."""
-    return _choice(arguments).names
-
-
-def _choice(arguments: argparse.Namespace) -> ParserChoice:
-    return ParserChoice.of(
-        vars(arguments),
-        options=ReadOptions(arguments.format, beam=arguments.beam),
-        device=getattr(arguments, "device", "cpu"),  # `rerank adapt` has none
-    )

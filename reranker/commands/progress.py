@@ -6,15 +6,17 @@ import contextlib
 import logging
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from reranker.commands.endings import deferred
 from reranker.files.visible import visible, visible_message
 
 if TYPE_CHECKING:
     from tqdm import tqdm
+
+T = TypeVar("T")
 
 SHOWN_REJECTIONS = 10
 _TO_LINE_START_AND_CLEAR = "\r\x1b[K"
@@ -115,10 +117,12 @@ class ProgressBar:
         self._position = self._sentences = self._first = 0
         self._bar: tqdm[Any] | None = None
 
-    def add_list(self) -> None:
-        """A list was read; remember where it ends in the files."""
-        if _is_terminal():
-            self._ends.append(self._lists.position)
+    def read(self, lists: Iterable[T]) -> Iterator[T]:
+        """Yield the lists, and remember where each ends in the files."""
+        for each in lists:
+            if _is_terminal():
+                self._ends.append(self._lists.position)
+            yield each
 
     def start(self) -> None:
         """Show the bar; lists that are already finished do not count in the rate."""

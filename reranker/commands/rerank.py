@@ -46,23 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
     table = None
     if arguments.gold:
         table = GoldTable(GoldTrees(arguments.gold, arguments.gold_tags))
+    plan = answers.Plan.of(arguments, nbest_files.inputs(arguments))
     restore = arguments.restore or needs_brackets(arguments.output)
-    return answers.write(
-        arguments,
-        nbest_files.inputs(arguments),
-        (),
-        lambda: _lists(arguments, restore, table),
-        lambda: {**nbest_files.settings(arguments), "restore": restore},
-        nbest_files.print_rejected,
-        table,
-    )
-
-
-def _lists(
-    arguments: argparse.Namespace, restore: bool, table: GoldTable | None
-) -> nbest_files.FileLists:
-    """The lists. Gold trees that do not match them are refused here, before any scoring."""
+    # Before models are loaded: a wrong file is reported at once, and so are other gold trees.
     lists = nbest_files.open_lists(arguments, restore=restore)
     if table is not None and (same := nbest_files.read_ahead(arguments)) is not None:
         table.check(same)
-    return lists
+    return answers.write(plan, lists, table)

@@ -4,14 +4,15 @@ written, and say how much is kept and how to continue."""
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from reranker.commands.arguments import counted
 from reranker.commands.progress import message, status
@@ -30,8 +31,8 @@ def opened_output(
     settings: Mapping[str, Any],
     finish: Finish | None = None,
 ) -> Iterator[AnswerOutput]:
-    """The output that ``open_output`` opens; an interruption, an unusable input or lack of memory
-    says how much of it is kept."""
+    """Open an output as ``open_output`` does; an interruption, an unusable input or lack of memory
+    says how much of the output is kept."""
     output = AnswerOutput()
     try:
         with open_output(path, arguments.resume, settings, finish) as output:
@@ -47,16 +48,26 @@ def opened_output(
         raise
 
 
-def skip_written(
-    output: AnswerOutput, digests: Iterable[str], add: Callable[[Written], None]
-) -> None:
-    """Skip the sentences that an interrupted run has written, and ``add`` the record of each.
-    Raises InputError if ``digests``, those of the sentences read now, differ."""
+class _Sentence(Protocol):
+    def digest(self) -> str: ...
+
+
+S = TypeVar("S", bound=_Sentence)
+
+
+def skip_written(output: AnswerOutput, sentences: Iterable[S]) -> Iterator[tuple[S, Written]]:
+    """Yield each of the sentences that an interrupted run has written, with its record.
+
+    Raises InputError if they are not the sentences that the run has read.
+    """
     if not output.kept:
         return
+    read, again = itertools.tee(sentences)
     with status("skipping what the interrupted run has written"):
-        for record in output.resumed(digests):
-            add(record)
+        # The records first: after the last of them, no further sentence is read.
+        records = output.resumed(each.digest() for each in again)
+        for record, sentence in zip(records, read, strict=False):
+            yield sentence, record
     message(f"rerank: resuming after sentence {output.kept}")
 
 

@@ -8,20 +8,25 @@ import glob
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from reranker.commands import parser_flags
+from reranker.commands.nbest_files import digest, print_rejected
 from reranker.commands.progress import message, rejection
 from reranker.errors import InputError, KindError
 from reranker.files.patterns import expanded
 from reranker.files.text import TextFile, open_text
+from reranker.languages import ENGLISH
 from reranker.nbest import NBest
+from reranker.parsers.choice import ParserChoice
 from reranker.parsers.language import LanguageCheck
 from reranker.parsers.parser import language_of, temperature_of
 from reranker.parsers.running import ParsedLists
+from reranker.ranking import Ranking
 from reranker.text.conventions import CONVENTIONS, convention_of
 from reranker.text.kinds import refuse_other_than_text
-from reranker.text.reading import Text, TextSentence
-from reranker.text.splitting import Form
+from reranker.text.reading import CUT, Text, TextSentence
+from reranker.text.splitting import LONGEST, Form
 
 
 def add_arguments(parser: argparse.ArgumentParser, number: str) -> None:
@@ -113,14 +118,22 @@ def checked_texts(paths: Sequence[str]) -> tuple[list[str | TextFile], int]:
 
 
 class ParsedText:
-    """The lists of a text's sentences, which are being parsed. Warnings go to standard error."""
+    """The lists of a text's sentences, which are being parsed, a source of answers.py. Warnings go
+    to standard error."""
 
     def __init__(
-        self, arguments: argparse.Namespace, sources: Iterable[str | TextFile], form: Form
+        self,
+        arguments: argparse.Namespace,
+        choice: ParserChoice,
+        sources: Iterable[str | TextFile],
+        form: Form,
     ) -> None:
         """Raises InputError for a wrong file, parser or flag."""
-        self._parser = parser_flags.parser_from(arguments)
+        self._arguments, self._choice = arguments, choice
+        self.parsers = choice.names
+        self._parser = choice.create()
         self._language = LanguageCheck.of(self._parser)
+        self._was_cut = False
         self.faults = 0  # the number of sentences in which characters were replaced
         self.language = arguments.language or language_of(self._parser)  # of the text
         _warn(parser_flags.of_another_language(self._parser, self.language))
@@ -131,6 +144,36 @@ class ParsedText:
         self.is_empty = first is None
         sentences = itertools.chain([] if first is None else [first], sentences)
         self._parsing = ParsedLists(self._parser, sentences, parser_flags.jobs(arguments))
+
+    @property
+    def inputs(self) -> list[str]:
+        """Return the files of the text."""
+        return text_paths(self._arguments.text)
+
+    def identity(self) -> dict[str, Any]:
+        """Return everything on which the lists depend."""
+        arguments = self._arguments
+        return {
+            "text": [digest(path) for path in self.inputs],
+            "form": arguments.form,
+            "words": arguments.words or convention_of(arguments.language or ENGLISH),
+            **parser_flags.identity(self._choice, arguments),
+        }
+
+    def report(self, ranking: Ranking) -> None:
+        """Name what was rejected; of consecutive parts of one overlong sentence, only the first."""
+        unparsed = next((each for each in ranking.rejected if each.code == "unparsed"), None)
+        is_cut = unparsed is not None and unparsed.message == CUT
+        if unparsed is None:
+            print_rejected(ranking)
+        elif not is_cut:
+            rejection(f"rerank: {unparsed.file}:{unparsed.line}: a flat tree: {unparsed.message}")
+        elif not self._was_cut:
+            rejection(
+                f"rerank: {unparsed.file}:{unparsed.line}: {LONGEST:,} characters without an end "
+                "of a sentence: from here to the next end, parts of this size get flat trees"
+            )
+        self._was_cut = is_cut
 
     @property
     def temperature(self) -> float:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 
 from reranker.errors import InputError
 from reranker.evaluation.alignment import shift
-from reranker.evaluation.brackets import GoldTree, GoldTrees
+from reranker.evaluation.brackets import GoldTrees
 from reranker.evaluation.corpus import Summary
 from reranker.evaluation.sentence import SentenceScore
 from reranker.files.table import aligned
 from reranker.nbest import NBest
 from reranker.nbest.data import Order
-from reranker.trees.tree import Tree
 from reranker.trees.treebank import TreeText
 
 _NO_TREE = "(TOP )"
@@ -24,12 +22,11 @@ _SAMPLES: dict[Order, str] = {"score": "best score", "frequency": "most frequent
 
 
 class GoldTable:
-    """The lists and their best candidates, collected in order."""
+    """F1 of every list's first, best and oracle candidate, in order."""
 
     def __init__(self, gold: GoldTrees) -> None:
         self._gold = gold
         self._trees = iter(gold)
-        self._waiting: deque[tuple[GoldTree, dict[int, Tree], Tree | str]] = deque()
         self._orders: set[Order] = set()
         self._scores: dict[str, list[SentenceScore]] = {"parser": [], "reranked": [], "oracle": []}
 
@@ -53,19 +50,15 @@ class GoldTable:
             reason = f"{gold.name}: {_INCOMPARABLE}"
             raise InputError("; ".join([reason, *shift(gold.places, firsts)]))
 
-    def add_list(self, nbest: NBest) -> None:
-        """Match the list with the next gold tree. Raises InputError if there is none."""
+    def add(self, nbest: NBest, best_index: int | None) -> None:
+        """Match the list with the next gold tree, and record its best candidate; None if all were
+        rejected. Raises InputError if there is no gold tree left."""
         gold = next(self._trees, None)
         if gold is None:
             raise InputError(f"{self._gold.name}: no gold tree for list {nbest.id}")
         self._orders.add(nbest.order)
         trees = {candidate.index: candidate.tree for candidate in nbest.candidates}
         oracle = list(trees.values())[gold.oracle(trees.values())] if trees else _NO_TREE
-        self._waiting.append((gold, trees, oracle))
-
-    def add_choice(self, best_index: int | None) -> None:
-        """Record the best candidate of the earliest list without one; None if all were rejected."""
-        gold, trees, oracle = self._waiting.popleft()
         chosen = {
             "parser": next(iter(trees.values()), _NO_TREE),
             "reranked": _NO_TREE if best_index is None else trees[best_index],

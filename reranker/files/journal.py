@@ -16,7 +16,6 @@ answer in them, the journal first.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 import zlib
@@ -42,7 +41,7 @@ from reranker.files.output import (
     write_line,
 )
 from reranker.files.own import always, check_own
-from reranker.files.records import Record, Written, header, settings_in
+from reranker.files.records import Identity, Record, Written
 
 _OTHER = "rename or delete it, or give the output another name"
 
@@ -127,7 +126,7 @@ class _JournaledFile(AnswerOutput):
         self._journal_size = 0
         self._has_incomplete_end = False
         self._opened = contextlib.ExitStack()
-        self._header = header(settings)
+        self._identity = Identity(settings)
         try:
             self._look(resume)
         except OSError as error:
@@ -147,8 +146,8 @@ class _JournaledFile(AnswerOutput):
             return
         journal = self._opened.enter_context(self._journal_path.open("r+b"))
         first = journal.readline()
-        settings = settings_in(first)
-        if settings is None:
+        before = Identity.from_line(first)
+        if before is None:
             self._refuse(self._journal_path, "it is not a journal of this version")
         self._journal, self._journal_size = journal, len(first)
         if not has_part:  # complete, but for a kill at the very end; or deleted to start over
@@ -162,7 +161,8 @@ class _JournaledFile(AnswerOutput):
                 f"{self._part_path} holds the answers of an interrupted run: resume it "
                 "with --resume, or delete the file to start over"
             )
-        self._check_settings(settings)
+        if reason := self._identity.mismatch(before):
+            raise InputError(f"cannot resume {self.path}: {reason} in the interrupted run")
 
     def _refuse(self, path: Path, reason: str) -> NoReturn:
         raise InputError(
@@ -221,7 +221,7 @@ class _JournaledFile(AnswerOutput):
 
     def _begin(self, data: bytes, record: Record) -> None:
         """Create both files with the first answer."""
-        content = self._header + record.to_line()
+        content = self._identity.to_line() + record.to_line()
         self._journal = self._opened.enter_context(
             _created(self._journal_path, content, self._journal)
         )
@@ -285,17 +285,6 @@ class _JournaledFile(AnswerOutput):
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self._opened.close()
-
-    def _check_settings(self, before: Mapping[str, Any]) -> None:
-        """Raises InputError unless the interrupted run had the settings of this one."""
-        now = json.loads(self._header)["settings"]
-        for name in {**now, **before}:
-            if before.get(name) != now.get(name):
-                values = [json.dumps(each.get(name))[:80] for each in (now, before)]
-                raise InputError(
-                    f"cannot resume {self.path}: {name} is {values[0]}, but was {values[1]} in the "
-                    "interrupted run"
-                )
 
 
 def _created(path: Path, content: bytes, before: IO[bytes] | None = None) -> IO[bytes]:

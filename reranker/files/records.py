@@ -1,9 +1,9 @@
-"""The lines of a journal: the settings of a run, then a record of each answer."""
+"""The lines of a journal: the identity of a run, then a record of each answer."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 _FORMAT = "parse-reranker journal"
@@ -55,20 +55,44 @@ class Record(NamedTuple):
         return (json.dumps([*self[:3], *self.written]) + "\n").encode()
 
 
-def header(settings: Mapping[str, Any]) -> bytes:
-    """Return the first line of a journal."""
-    return (
-        json.dumps({"format": _FORMAT, "version": _VERSION, "settings": settings}) + "\n"
-    ).encode()
+class Identity(Mapping[str, Any]):
+    """Everything on which the answers of a run depend, as plain data: an interrupted run is resumed
+    only by one with the same identity."""
 
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._settings: dict[str, Any] = json.loads(json.dumps(dict(settings)))
 
-def settings_in(line: bytes) -> Mapping[str, Any] | None:
-    """Return the settings in a line made by ``header``; None for any other line."""
-    try:
-        content = json.loads(line)
-        kind = content["format"], content["version"]
-        settings = content["settings"]
-    except (ValueError, KeyError, TypeError):
+    @classmethod
+    def from_line(cls, line: bytes) -> Identity | None:
+        """Read the first line of a journal; return None for any other line."""
+        try:
+            content = json.loads(line)
+            kind = content["format"], content["version"]
+            settings = content["settings"]
+        except (ValueError, KeyError, TypeError):
+            return None
+        is_ours = line.endswith(b"\n") and kind == (_FORMAT, _VERSION)
+        return cls(settings) if is_ours and isinstance(settings, dict) else None
+
+    def to_line(self) -> bytes:
+        """Return the first line of a journal."""
+        content = {"format": _FORMAT, "version": _VERSION, "settings": self._settings}
+        return (json.dumps(content) + "\n").encode()
+
+    def mismatch(self, before: Mapping[str, Any]) -> str | None:
+        """Return which setting an earlier run had with another value, and both values; None if the
+        two runs are the same."""
+        for name in {**self, **before}:
+            if before.get(name) != self.get(name):
+                now, then = (json.dumps(each.get(name))[:80] for each in (self, before))
+                return f"{name} is {now}, but was {then}"
         return None
-    is_ours = line.endswith(b"\n") and kind == (_FORMAT, _VERSION)
-    return settings if is_ours and isinstance(settings, dict) else None
+
+    def __getitem__(self, name: str) -> Any:
+        return self._settings[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._settings)
+
+    def __len__(self) -> int:
+        return len(self._settings)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from reranker.files.digest import text_digest
 from reranker.files.text import TextFile, open_text
 from reranker.languages import is_invisible
 from reranker.nbest.data import Origin, Sentence
@@ -37,6 +38,10 @@ class TextSentence(NamedTuple):
 
     def __repr__(self) -> str:
         return short_repr(self)
+
+    def digest(self) -> str:
+        """Return by what the sentence is recognised when it is read again."""
+        return text_digest(self.origin.text, str(self.origin.offsets), *self.sentence.words)
 
     @property
     def warning(self) -> str | None:

@@ -103,7 +103,7 @@ def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int
         with loading(counted(len(named.paths), "model")):
             return _reranker(named.paths, named.weighing, arguments)
 
-    parser, jobs = parser_flags.parser_from(arguments), parser_flags.jobs(arguments)
+    parser, jobs = parser_flags.choice(arguments).create(), parser_flags.jobs(arguments)
     language = getattr(parser, "language", None) or arguments.language
     gold = _gold(arguments, named.paths, language)
     settings, ranked = _settings(arguments, named), work / "ranked.jsonl"
@@ -156,7 +156,7 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
     if arguments.gold_share == 1:
         raise InputError("--gold-share 1 leaves nothing to learn from the text")
     inputs = [*arguments.text, *trees, *(arguments.models or ()), *models]
-    inputs += parser_flags.inputs(arguments)
+    inputs += parser_flags.inputs(parser_flags.choice(arguments))
     names = (*(arguments.out / f"{path.stem}.pt" for path in models), arguments.out / "report.md")
     output_paths([name for name in names if name.exists()], inputs)
 
@@ -165,7 +165,7 @@ def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, 
     """Return everything that lists and choices depend on: a stopped run is resumed only with the
     same settings."""
     return {
-        **parser_flags.settings(arguments),
+        **parser_flags.identity(parser_flags.choice(arguments), arguments),
         "text": [file_sha256(name) for name in arguments.text],
         "models": {path.stem: file_sha256(path) for path in named.paths},
         "weighing": named.weighing.signature(),

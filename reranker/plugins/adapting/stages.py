@@ -6,7 +6,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,24 +116,15 @@ def rank(
     that are finished."""
     whole = (each._replace(problem=each.problem or each.fault) for each in sentences)
     parsing = ParsedLists(parser, whole, jobs)
-    digests: deque[str] = deque()
-
-    def lists() -> Iterator[NBest]:
-        for nbest in parsing:
-            digests.append(nbest.digest())
-            yield nbest
-
-    def skipped() -> Iterator[str]:
-        while (nbest := parsing.skip()) is not None:
-            yield nbest.digest()
-
+    skipped = iter(parsing.skip, None)
     try:
         with open_output(out, True, settings) as output:
-            for _ in output.resumed(skipped()):
+            for _ in output.resumed(nbest.digest() for nbest in skipped):
                 done(1)
             parsing.start()
-            for ranking in load().rerank_lists(lists()):
-                output.write(format_ranking(ranking, "ranked"), written(ranking), digests.popleft())
+            for nbest, ranking in load().ranked_lists(parsing):
+                answer = format_ranking(ranking, "ranked")
+                output.write(answer, written(ranking), nbest.digest())
                 done(1)
     finally:
         parsing.close()

@@ -101,8 +101,6 @@ def run(arguments: argparse.Namespace) -> int:
     answers.check(arguments)
     _check_input(arguments)
     require_ray("rerank cluster", "fsspec", "ray", "pyarrow")
-    if arguments.text:
-        arguments.models = parser_flags.models(arguments)
     named = None if arguments.to else _models(arguments)
     with status("looking for files"):
         from reranker.plugins.cluster import parts
@@ -173,7 +171,8 @@ def _models(arguments: argparse.Namespace) -> WeighedModels:
     """Return the models with everything that actors need. Raises InputError."""
     from reranker.plugins.cluster.work import self_contained
 
-    named = named_models(arguments.models, arguments.combine, arguments.sha256)
+    names = parser_flags.models(arguments) if arguments.text else arguments.models
+    named = named_models(names, arguments.combine, arguments.sha256)
     weighing = named.weighing.replaced(arguments.lm_weight, arguments.criterion)
     return self_contained(named, arguments.combine, weighing)
 
@@ -223,16 +222,17 @@ def _text_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     names = ("form", "words")
     return {
         **{name: getattr(arguments, name) for name in names},
-        **parser_flags.settings(arguments),
+        **parser_flags.identity(parser_flags.choice(arguments), arguments),
     }
 
 
 def _language(arguments: argparse.Namespace) -> str:
     """Return the language of the texts: the flag's, else the one that the parser has learned.
     Raises InputError."""
-    if arguments.language or parser_flags.names(arguments) != ["chart"]:
+    choice = parser_flags.choice(arguments)
+    if arguments.language or choice.names != ["chart"]:
         return arguments.language or ENGLISH  # a command may be on the cluster's machines alone
-    return language_of(parser_flags.parser_from(arguments))
+    return language_of(choice.create())
 
 
 def _run(

@@ -92,8 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
     with opened_output(out, arguments, [arguments.source], settings) as output:
         is_parser = members[0].vocabulary.task == "parsing"
         sentences = _sentences(arguments.source, is_parser)
-        done = itertools.starmap(text_digest, sentences)
-        skip_written(output, done, lambda record: counts.update(record.counts()))
+        for _, record in skip_written(output, sentences):
+            counts.update(record.counts())
         given, read = itertools.tee(sentences)
         beam = BeamSettings(arguments.beam, arguments.length_power)
         lists = generate(members, read, beam, str(device))
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
                 words = next(given)
                 text = _text(counts["sentences"], words, outputs[:count], arguments.format)
                 record = _OUTPUT if words else _NO_WORDS
-                output.write(text, record, text_digest(*words))
+                output.write(text, record, words.digest())
                 counts.update(record.counts())
                 bar.add(1)
     if empty := counts["failed"]:
@@ -112,11 +112,20 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if empty else 0
 
 
-def _sentences(source: str, is_parser: bool) -> Iterator[Sequence[str]]:
-    """Yield the sentences; sentences for a parser are spelled as in trees."""
+class _Sentence(tuple[str, ...]):
+    """The words of a sentence."""
+
+    def digest(self) -> str:
+        """Return by what the sentence is recognised when it is read again."""
+        return text_digest(*self)
+
+
+def _sentences(source: str, is_parser: bool) -> Iterator[_Sentence]:
+    """Yield the sentences; those for a parser are spelled as in trees."""
     if is_parser:
-        return (sentence.words for sentence in read_sentences(source))
-    return (split_words(line) for line in read_lines(open_text(source, streams=True)))
+        return (_Sentence(sentence.words) for sentence in read_sentences(source))
+    lines = read_lines(open_text(source, streams=True))
+    return (_Sentence(split_words(line)) for line in lines)
 
 
 def _text(number: int, words: Sequence[str], outputs: Sequence[Hypothesis[str]], form: str) -> str:

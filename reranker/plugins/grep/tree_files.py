@@ -72,12 +72,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 class SourceSentence(NamedTuple):
     """A sentence of the files."""
 
-    digest: str
+    read_digest: str
     """By which it is recognised when it is read again."""
     parses: Parses | None = None
     """None if no tree of it can be used, and if it was skipped."""
     rejected: int = 0
     """Trees that were rejected, or 1 if it was not parsed; each was named on standard error."""
+
+    def digest(self) -> str:
+        """Return by what the sentence is recognised when it is read again."""
+        return self.read_digest
 
 
 Read = Callable[[Parses], Any]
@@ -97,7 +101,8 @@ class TreeFiles:
         self.files = treebank_files(arguments.files)
         if self.files.count("-") > 1:
             raise InputError("standard input (-) can be read only once")
-        self.inputs = [*self.files, *map(str, parser_flags.inputs(arguments))]
+        self._choice = parser_flags.choice(arguments)
+        self.inputs = [*self.files, *map(str, parser_flags.inputs(self._choice))]
         self.rejected = 0
         self._usable = 0
         self._is_skipping = False
@@ -137,9 +142,10 @@ class TreeFiles:
                 for text in table(said for said, _ in self._said(read) if said is not None):
                     writer.write(text, is_painted=is_painted)
             else:
-                skip_written(output, iter(self._skip, None), self._count)
+                for _, record in skip_written(output, iter(self._skip, None)):
+                    self._count(record)
                 for said, sentence in self._said(read):
-                    output.write(json.dumps(said), _record(sentence), sentence.digest)
+                    output.write(json.dumps(said), _record(sentence), sentence.digest())
         return 1 if self.rejected else 0
 
     def _said(self, read: Read) -> Iterator[tuple[Any, SourceSentence]]:
@@ -157,11 +163,10 @@ class TreeFiles:
         if not self._usable:
             raise InputError(f"{', '.join(self.files[:3])}: no sentence with a tree")
 
-    def _skip(self) -> str | None:
-        """Skip a sentence without parsing it; its digest, or None if there is none left."""
+    def _skip(self) -> SourceSentence | None:
+        """Skip a sentence without parsing it; None if there is none left."""
         self._is_skipping = True
-        sentence = next(self._sentences, None)
-        return sentence and sentence.digest
+        return next(self._sentences, None)
 
     def _count(self, record: Written) -> None:
         self._usable += record.best_index is not None
@@ -172,7 +177,7 @@ class TreeFiles:
         names = ("form", "words", "temperature", *flags)
         parser: dict[str, Any] = {}
         with contextlib.suppress(InputError):  # there is none, and only a text needs one
-            parser = parser_flags.settings(self._arguments)
+            parser = parser_flags.identity(self._choice, self._arguments)
         return {
             "files": [nbest_files.digest(file) for file in self.files],
             **nbest_files.reading_settings(self._arguments),
@@ -283,7 +288,7 @@ class TreeFiles:
     def _parsed(self, sources: Iterable[Source]) -> Iterator[SourceSentence]:
         arguments = self._arguments
         form: Form = "text" if arguments.form == "auto" else arguments.form
-        text = text_files.ParsedText(arguments, sources, form)
+        text = text_files.ParsedText(arguments, self._choice, sources, form)
         self._open.callback(text.close)
         temperature = arguments.temperature or text.temperature
         was_cut = False

@@ -16,7 +16,6 @@ from reranker.commands.nbest_files import add_format, digest, print_rejected
 from reranker.commands.progress import ProgressBar, loading, message, rejection
 from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError
-from reranker.files.digest import text_digest
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.journal import AnswerOutput, journaled_path
 from reranker.files.output import output_paths
@@ -164,11 +163,8 @@ def _read(
     """Write the rows of every sentence that an interrupted run has not written."""
     from reranker.plugins.surprisal.table import heading, json_line, tsv_rows
 
-    skip_written(
-        output,
-        map(_digest, sentences),
-        lambda record: sentences.finish(is_fine=record.best_index is not None),
-    )
+    for _, record in skip_written(output, sentences):
+        sentences.finish(is_fine=record.best_index is not None)
     first = output.kept
     is_tsv = arguments.output == "tsv"
     with sentences.progress() as progress:
@@ -185,7 +181,7 @@ def _read(
                 is_fine = is_fine and not each.nbest.rejected
             record = Written(0 if is_fine else None, 0, 0, 0)
             with contextlib.nullcontext() if arguments.out else progress.hidden():
-                output.write(answer, record, _digest(each.nbest or each.source))
+                output.write(answer, record, (each.nbest or each.source).digest())
             sentences.finish(is_fine)
             yield each
 
@@ -212,25 +208,25 @@ class _Sentences:
         first = next(self._iterator, None)
         if first is None:
             raise InputError(f"{', '.join(paths)}: no {'lists' if arguments.nbest else 'text'}")
-        self._iterator = itertools.chain([first], self._iterator)
         self.position = 0
         self.faults = 0
         """Sentences that were not read, or not as they are written."""
         self._progress = ProgressBar(self)
+        read = self._located(itertools.chain([first], self._iterator))
+        self._iterator = self._progress.read(read)
 
     def __iter__(self) -> Iterator[TextSentence | NBest]:
-        return self
+        return self._iterator
 
-    def __next__(self) -> TextSentence | NBest:
-        given = next(self._iterator)
-        if isinstance(given, TextSentence):
-            self.position = given.position
-            if given.warning:
-                rejection(f"rerank: {given.warning}")
-        elif self._lists is not None:
-            self.position = self._lists.position
-        self._progress.add_list()
-        return given
+    def _located(self, sentences: Iterator[TextSentence | NBest]) -> Iterator[TextSentence | NBest]:
+        for given in sentences:
+            if isinstance(given, TextSentence):
+                self.position = given.position
+                if given.warning:
+                    rejection(f"rerank: {given.warning}")
+            elif self._lists is not None:
+                self.position = self._lists.position
+            yield given
 
     def finish(self, is_fine: bool) -> None:
         """Count a sentence as written."""
@@ -250,10 +246,3 @@ class _Sentences:
     def close(self) -> None:
         if self._text is not None:
             self._text.close()
-
-
-def _digest(given: TextSentence | NBest) -> str:
-    if isinstance(given, NBest):
-        return given.digest()
-    origin = given.origin
-    return text_digest(origin.text, str(origin.offsets), *given.sentence.words)

@@ -25,7 +25,7 @@ from tests.reranker.plugins.generation.generators import TREES, trained_parser
 from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]
-TOY = shlex.join([sys.executable, str(Path(__file__).with_name("toy_parser.py"))])
+TOY = shlex.join([sys.executable, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
 
 
 @pytest.fixture(scope="module")
