@@ -21,10 +21,6 @@ from reranker.checkpoints.members import LoadedMember
 from reranker.errors import InputError
 from reranker.nbest import NBest, ReadOptions, Rejected, from_candidates, read_nbest
 from reranker.nbest.candidates import listed, log_probabilities
-from reranker.parsers.choice import kept_parser
-from reranker.parsers.language import with_warnings
-from reranker.parsers.parser import Parser, language_of
-from reranker.parsers.running import ParsedLists
 from reranker.process.cancellation import Cancellation
 from reranker.process.cores import available_cores
 from reranker.process.memory import return_freed_memory, share_freed_memory
@@ -36,13 +32,15 @@ from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
 from reranker.scoring.winner import WinnerSearch
-from reranker.text.conventions import Convention, convention_of
-from reranker.text.given import GivenText, sentences, told_apart, warn_of_words
-from reranker.text.splitting import Form
 from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:
     import nltk
+
+    from reranker.parsers.parser import Parser
+    from reranker.text.conventions import Convention
+    from reranker.text.given import GivenText
+    from reranker.text.splitting import Form
 
 T = TypeVar("T")
 Candidates = Iterable["str | Tree | nltk.Tree"]
@@ -297,6 +295,13 @@ class Reranker(Ranker):
         candidates: int | None = None,
     ) -> Iterator[Ranking]:
         """The rankings of ``parse``, each while the next sentences are parsed."""
+        from reranker.parsers.choice import kept_parser
+        from reranker.parsers.language import with_warnings
+        from reranker.parsers.parser import language_of
+        from reranker.parsers.running import ParsedLists
+        from reranker.text.conventions import convention_of
+        from reranker.text.given import sentences, told_apart, warn_of_words
+
         self._chosen(weighing, lm_weight, top)
         options = {} if candidates is None else {"candidates": candidates}
         chosen = kept_parser(parser, self.parser, **options)

@@ -5,19 +5,18 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands.arguments import add_output, add_threads, counted
-from reranker.commands.least_sure import least_sure, row
 from reranker.commands.progress import Positioned, ProgressBar, loading, message
 from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError
-from reranker.evaluation.gold_table import GoldTable
 from reranker.files.journal import AnswerOutput, journaled_path
 from reranker.files.output import write_line
 from reranker.files.records import Written
@@ -28,6 +27,7 @@ from reranker.process.flags import positive, weight
 from reranker.ranking import Ranking, Weighing
 
 if TYPE_CHECKING:
+    from reranker.evaluation.gold_table import GoldTable
     from reranker.pipeline import Reranker
 
 
@@ -192,7 +192,12 @@ def write(
     reranker = plan.load()
     _check_language(source.language, reranker)
     output: AbstractContextManager[AnswerOutput]
+    answer_of: Callable[[Ranking], str]
+    answer_of = partial(format_ranking, output=arguments.output)
     if least_sure_count:
+        from reranker.commands.least_sure import least_sure, row
+
+        answer_of = row
         output = least_sure(plan.out, least_sure_count)
     else:
         known = plan.identity(reranker, source) if plan.out else {}
@@ -214,9 +219,7 @@ def write(
                 record = written(ranking)
                 _count(nbest, record, count, table)
                 with nullcontext() if plan.out else progress.hidden():
-                    form = arguments.output
-                    answer = row(ranking) if least_sure_count else format_ranking(ranking, form)
-                    sink.write(answer, record, nbest.digest())
+                    sink.write(answer_of(ranking), record, nbest.digest())
                 progress.finish_list()
             if table is not None:
                 table.check_complete()

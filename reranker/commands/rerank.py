@@ -7,8 +7,6 @@ import argparse
 from reranker.commands import answers, nbest_files
 from reranker.commands.arguments import add_restore
 from reranker.errors import InputError
-from reranker.evaluation.brackets import GoldTrees
-from reranker.evaluation.gold_table import GoldTable
 from reranker.outputs.registry import needs_brackets
 
 EXAMPLES = """examples:
@@ -45,6 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     answers.check(arguments)
     table = None
     if arguments.gold:
+        from reranker.evaluation.brackets import GoldTrees
+        from reranker.evaluation.gold_table import GoldTable
+
         table = GoldTable(GoldTrees(arguments.gold, arguments.gold_tags))
     plan = answers.Plan.of(arguments, nbest_files.inputs(arguments))
     restore = arguments.restore or needs_brackets(arguments.output)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from reranker import registry
 from reranker.errors import InputError
 from reranker.files.records import Written
-from reranker.outputs import conllu, penn
 from reranker.ranking import Ranking
 from reranker.ranking.sentence import ParsedSentence
 
@@ -57,11 +56,15 @@ def _ranked(ranking: Ranking) -> str:
 
 
 def _pretty(ranking: Ranking) -> str:
+    from reranker.outputs import penn
+
     tree = ParsedSentence.from_ranking(ranking).tree
     return penn.pretty(tree) if tree else ranking.fallback
 
 
 def _conllu(ranking: Ranking) -> str:
+    from reranker.outputs import conllu
+
     return conllu.to_conllu(ParsedSentence.from_ranking(ranking)).removesuffix("\n")
 
 
