@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.eval.toy_study import module
-from tests.reranker.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
+from tests.reranker.plugins.tuning.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
 
 ablation = module("ablation")
 

@@ -13,7 +13,7 @@ from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTrees
 from reranker.plugins.tuning.lists import read_scored
 from tests.eval.toy_study import STUDY, TABLES, make, module, write_data
-from tests.reranker.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
+from tests.reranker.plugins.tuning.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
 
 TEXT_STUDY = """
 [data]

@@ -29,7 +29,7 @@ from reranker.plugins.analysis.windows import WindowPoint, point, window_report
 from reranker.trees.tree import Tree
 from tests.models.settings import SETTINGS, build
 from tests.reranker.ensembles import CANDIDATES, untrained
-from tests.reranker.known_models import (
+from tests.reranker.plugins.analysis.known_models import (
     THE_DOG,
     THE_DOG_BARKS,
     VOCABULARY,

@@ -19,7 +19,7 @@ from reranker.plugins.analysis.attention import (
 )
 from reranker.plugins.analysis.example import predict
 from tests.models.settings import SETTINGS, build
-from tests.reranker.known_models import (
+from tests.reranker.plugins.analysis.known_models import (
     THE_DOG,
     THE_DOG_BARKS,
     VOCABULARY,

@@ -15,7 +15,7 @@ from reranker.checkpoints.checkpoint import Checkpoint, save_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.commands.main import main
 from tests.reranker.ensembles import untrained
-from tests.reranker.known_models import (
+from tests.reranker.plugins.analysis.known_models import (
     THE_DOG,
     THE_DOG_BARKS,
     VOCABULARY,

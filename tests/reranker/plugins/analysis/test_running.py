@@ -29,7 +29,12 @@ from reranker.plugins.analysis.running import (
 from reranker.text.running import CLOSING, OPENING, encoded, opening_id
 from tests.models.settings import ONE_OF_EACH, SETTINGS, build
 from tests.reranker.ensembles import untrained
-from tests.reranker.known_models import VOCABULARY, checkpoint, known_mixture, known_softmax
+from tests.reranker.plugins.analysis.known_models import (
+    VOCABULARY,
+    checkpoint,
+    known_mixture,
+    known_softmax,
+)
 from tests.reranker.small_files import write
 
 LINES = [(OPENING,), ("the", "dog"), ("barks",), (CLOSING,), (OPENING,), ("the", "cat"), (CLOSING,)]

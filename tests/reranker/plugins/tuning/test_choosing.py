@@ -17,8 +17,7 @@ from reranker.plugins.tuning.choosing import choose, cross_validated, outcomes
 from reranker.plugins.tuning.lists import read_scored
 from reranker.ranking import Scored, Weighing, rank
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.small_files import bllip, write
-from tests.reranker.tuned_lists import (
+from tests.reranker.plugins.tuning.tuned_lists import (
     BEST,
     GOLD,
     WORSE,
@@ -29,6 +28,7 @@ from tests.reranker.tuned_lists import (
     ranked,
     sure_and_unsure,
 )
+from tests.reranker.small_files import bllip, write
 
 Capture = pytest.CaptureFixture[str]
 

@@ -20,7 +20,7 @@ from reranker.plugins.tuning.confidence import (
 )
 from reranker.ranking import Scored, Weighing, rank
 from reranker.ranking.confidence import Calibration, features
-from tests.reranker.tuned_lists import lists, random_lists
+from tests.reranker.plugins.tuning.tuned_lists import lists, random_lists
 
 RIGHT, SO_SO, WRONG, LEFT_OUT = (4, 4, 4), (2, 4, 4), (0, 4, 4), (0, 0, 0)
 FIRST = ((-9.0, -8.0), -1.0, 9, SO_SO)

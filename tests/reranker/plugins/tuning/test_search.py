@@ -10,7 +10,7 @@ import pytest
 from reranker.evaluation.brackets import corpus_f1
 from reranker.plugins.tuning.search import StepFunction, f1_along, f1_by_lm_weight, tune
 from reranker.ranking import Weighing
-from tests.reranker.tuned_lists import lists, random_lists
+from tests.reranker.plugins.tuning.tuned_lists import lists, random_lists
 
 RIGHT, WRONG = (4, 4, 4), (0, 4, 4)
 
