@@ -55,24 +55,44 @@ class Batches(ABC, Generic[Part]):
     def _batch(self, part: Part) -> Batch: ...
 
 
-class TreeBatches(Batches[Sequence[int]]):
-    """Batches of whole trees, in a new random order in every epoch.
+class _LengthBatches(Batches[Sequence[int]]):
+    """Batches of examples of similar length, in a new random order in every epoch.
 
-    Each holds at most ``batch_tokens``, padding included; a longer tree is a batch of its own.
+    Each holds at most ``batch_tokens``, padding included; a longer example is a batch of its own.
     """
+
+    def __init__(self, lengths: Sequence[int], batch_tokens: int, seed: int) -> None:
+        self._lengths, self._batch_tokens = lengths, batch_tokens
+        super().__init__(seed)
+
+    def _planned(self, generator: random.Random) -> list[Sequence[int]]:
+        """Sort numbers by length within large random pools, so that batches need little padding.
+        The numbers are in arrays, since there may be millions."""
+        order = array("q", range(len(self._lengths)))
+        generator.shuffle(order)
+        plan: list[Sequence[int]] = [
+            array("q", batch)
+            for start in range(0, len(order), _POOL_SIZE)
+            for batch in grouped_by_length(
+                order[start : start + _POOL_SIZE], self._lengths, self._batch_tokens
+            )
+        ]
+        generator.shuffle(plan)
+        return plan
+
+
+class TreeBatches(_LengthBatches):
+    """The batches of whole trees."""
 
     def __init__(
         self, sequences: Sequence[Sequence[int]], eos: int, batch_tokens: int, seed: int
     ) -> None:
-        self.sequences, self.eos, self.batch_tokens = sequences, eos, batch_tokens
+        self.sequences, self.eos = sequences, eos
         if isinstance(sequences, TokenFile):
-            self._lengths = sequences.lengths()
+            lengths = sequences.lengths()
         else:
-            self._lengths = list(map(len, sequences))
-        super().__init__(seed)
-
-    def _planned(self, generator: random.Random) -> list[Sequence[int]]:
-        return _by_length(self._lengths, self.batch_tokens, generator)
+            lengths = [*map(len, sequences)]
+        super().__init__(lengths, batch_tokens, seed)
 
     def _batch(self, part: Sequence[int]) -> Batch:
         return whole_trees([self.sequences[number] for number in part], self.eos)
@@ -90,22 +110,14 @@ class EncodedPair(NamedTuple):
         return max(len(self.source), len(self.target))
 
 
-class PairBatches(Batches[Sequence[int]]):
-    """Batches of pairs, in a new random order in every epoch.
-
-    Each holds at most ``batch_tokens`` on the longer side, padding included; a longer pair is a
-    batch of its own.
-    """
+class PairBatches(_LengthBatches):
+    """The batches of pairs, whose length is that of the longer side."""
 
     def __init__(
         self, pairs: Sequence[EncodedPair], eos: int, batch_tokens: int, seed: int
     ) -> None:
-        self.pairs, self.eos, self.batch_tokens = pairs, eos, batch_tokens
-        self._lengths = [pair.length for pair in pairs]
-        super().__init__(seed)
-
-    def _planned(self, generator: random.Random) -> list[Sequence[int]]:
-        return _by_length(self._lengths, self.batch_tokens, generator)
+        self.pairs, self.eos = pairs, eos
+        super().__init__([pair.length for pair in pairs], batch_tokens, seed)
 
     def _batch(self, part: Sequence[int]) -> Batch:
         return pair_batch([self.pairs[number] for number in part], self.eos)
@@ -115,20 +127,6 @@ def pair_batch(pairs: Sequence[EncodedPair], eos: int) -> Batch:
     """Return a batch of these pairs, in order."""
     batch = whole_trees([pair.target for pair in pairs], eos)
     return batch._replace(source=source_batch([pair.source for pair in pairs]))
-
-
-def _by_length(lengths: Sequence[int], most: int, generator: random.Random) -> list[Sequence[int]]:
-    """Return numbers sorted by length within large random pools, so that batches need little
-    padding. The numbers are in arrays, since there may be millions."""
-    order = array("q", range(len(lengths)))
-    generator.shuffle(order)
-    plan: list[Sequence[int]] = [
-        array("q", batch)
-        for start in range(0, len(order), _POOL_SIZE)
-        for batch in grouped_by_length(order[start : start + _POOL_SIZE], lengths, most)
-    ]
-    generator.shuffle(plan)
-    return plan
 
 
 class StreamBatches(Batches[slice]):
