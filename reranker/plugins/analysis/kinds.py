@@ -7,7 +7,6 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import torch
 from tqdm import tqdm
@@ -31,8 +30,13 @@ from reranker.plugins.analysis.classes import broad_class, class_report, totals_
 from reranker.plugins.analysis.curves import read_curves
 from reranker.plugins.analysis.example import example_report, predict
 from reranker.plugins.analysis.last_word import LastWord, last_word, last_word_report, read_set
-from reranker.plugins.analysis.mixture import layer_report, mixture_weights, variation_report
-from reranker.plugins.analysis.rank import MatrixRank, matrix_rank, rank_report
+from reranker.plugins.analysis.mixture import (
+    MixtureWeights,
+    layer_report,
+    mixture_weights,
+    variation_report,
+)
+from reranker.plugins.analysis.rank import matrix_rank, rank_report
 from reranker.plugins.analysis.readings import LinearTree, Tick, ignore, read_trees, token_count
 from reranker.plugins.analysis.report import Report, names
 from reranker.plugins.analysis.running import (
@@ -49,8 +53,6 @@ from reranker.plugins.analysis.running import (
 from reranker.plugins.analysis.windows import point, window_report
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 def analysed(arguments: argparse.Namespace) -> Report:
@@ -119,29 +121,19 @@ class _Job:
                 self.tick = bar.update
                 yield name, checkpoint
 
-    def read(
-        self,
-        analysis: Callable[[Checkpoint, list[LinearTree], str, Tick], T],
-        compares_perplexity: bool = False,
-    ) -> dict[str, T]:
-        """Return the result of ``analysis`` by model; it takes a model, the trees, the model's name
-        and ``tick``."""
-        models = self.models(compares_perplexity=compares_perplexity)
-        return {name: analysis(model, self.trees, name, self.tick) for name, model in models}
 
-    def read_source(self, analysis: Callable[[Checkpoint, Source, str, Tick], T]) -> dict[str, T]:
-        """Return the result of ``analysis`` by model; it takes a model, the trees or texts, the
-        model's name and ``tick``."""
-        return {
-            name: analysis(model, self.source, name, self.tick) for name, model in self.models()
-        }
+def _mixtures(job: _Job) -> list[MixtureWeights]:
+    return [mixture_weights(model, job.source, name, job.tick) for name, model in job.models()]
 
 
 def _rank(job: _Job) -> Report:
-    def analysis(model: Checkpoint, source: Source, name: str, tick: Tick) -> MatrixRank:
-        return matrix_rank(model, source, name, job.arguments.tokens, job.arguments.seed, tick)
-
-    return rank_report(list(job.read_source(analysis).values()))
+    tokens, seed = job.arguments.tokens, job.arguments.seed
+    return rank_report(
+        [
+            matrix_rank(model, job.source, name, tokens, seed, job.tick)
+            for name, model in job.models()
+        ]
+    )
 
 
 def _perplexity(job: _Job) -> Report:
@@ -188,6 +180,18 @@ def _classes(job: _Job) -> Report:
     )
 
 
+def _windows(job: _Job) -> Report:
+    models = job.models(compares_perplexity=True)
+    return window_report([point(model, job.trees, name, job.tick) for name, model in models])
+
+
+def _attention(job: _Job) -> Report:
+    models = job.models()
+    return position_report(
+        {name: attention_by_position(model, job.trees, name, job.tick) for name, model in models}
+    )
+
+
 def _attention_sample(job: _Job) -> Report:
     models = dict(job.models(compares_tokens=True))
     windows = {name: checked_window(model, name) for name, model in models.items()}
@@ -215,14 +219,14 @@ def _attention_example(job: _Job) -> Report:
 
 
 _ANALYSES: dict[str, Callable[[_Job], Report]] = {
-    "variation": lambda job: variation_report(list(job.read_source(mixture_weights).values())),
-    "layers": lambda job: layer_report(list(job.read_source(mixture_weights).values())),
+    "variation": lambda job: variation_report(_mixtures(job)),
+    "layers": lambda job: layer_report(_mixtures(job)),
     "rank": _rank,
     "perplexity": _perplexity,
     "last-word": _last_word,
     "classes": _classes,
-    "windows": lambda job: window_report(list(job.read(point, compares_perplexity=True).values())),
-    "attention": lambda job: position_report(job.read(attention_by_position)),
+    "windows": _windows,
+    "attention": _attention,
     "attention-sample": _attention_sample,
     "attention-example": _attention_example,
 }
