@@ -1,4 +1,4 @@
-"""Refuses to build a checkout in which reranker/models and reranker/service are not folders.
+"""A build hook that refuses a checkout whose reranker/models and reranker/service are no folders.
 
 They are links. Where git does not make links, as on Windows by default, they are files of one line,
 and a wheel would lack both packages without a word.

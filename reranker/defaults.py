@@ -1,4 +1,4 @@
-"""``reranker.parse``: text in, trees out, with what is installed."""
+"""``reranker.parse``: text in, trees out, with the installed models and parsers."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class WeighedModels:
     sha256: tuple[str, ...] = ()
     """The hash that each file must have when it is loaded; empty if any hash is accepted."""
     parser: str = ""
-    """The name of the installed ensemble, if it has a parser of its own."""
+    """The name of the installed ensemble, if the ensemble has a parser."""
 
 
 def named_models(

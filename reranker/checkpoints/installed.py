@@ -1,4 +1,4 @@
-"""Models that need not be named by a path: installed ones, and those of the user's own folder.
+"""Models that need not be named by a path: installed ones, and ensembles in the user's folder.
 
 An ensemble is a folder of checkpoints. Its ``about.toml``, if there is one, has its name and
 description, the SHA-256 of its files, and in ``[[ensembles]]`` the names of its ensemble files. An

@@ -26,7 +26,7 @@ _NUMBERED = re.compile(r"<[^/]+/([0-9]+)>")
 def unknown_class(word: str, rules: int = CLASS_RULES) -> str:
     """Return the class of a word too rare for the vocabulary, from its original spelling.
 
-    The classes are those of Choe & Charniak (2016): the first rule that applies decides. Models
+    The rules are Choe & Charniak's (2016): the first rule that applies decides. Models
     trained with ``rules`` 1 took the ``Un`` of a capitalised word for ``un``: ``Unusual`` was
     ``<uncunk>``.
 

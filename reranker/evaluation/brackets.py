@@ -41,7 +41,7 @@ class GoldTree(Gold):
         return tree
 
     def _text(self, tree: str | Tree) -> str:
-        # Of a text that is not a tree EVALB says what is wrong.
+        # EVALB reports the fault of a text that is not a tree.
         if self._tags is not None and isinstance(tree, str):
             with contextlib.suppress(TreeError):
                 tree = Tree.from_string(tree)

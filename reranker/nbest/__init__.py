@@ -1,8 +1,8 @@
 """N-best files: for each sentence the trees a parser proposes, best first.
 
 A file becomes lists in three steps: the reader of its dialect (``dialects``, one file each) finds
-each sentence's candidates as text; ``faithful`` accepts those that are trees of the sentence and
-rejects the others; ``reading`` pools several files. ``from_candidates`` does the same for
+each sentence's candidates as text; ``faithful`` accepts the trees of the sentence and rejects
+other candidates; ``reading`` pools several files. ``from_candidates`` does the same for
 candidates that are not in a file. ``docs/formats.md`` shows every dialect.
 """
 

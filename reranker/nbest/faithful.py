@@ -89,7 +89,7 @@ class Source(NamedTuple):
     notation: Notation | None = None
     """None: the notation is found for each candidate."""
     repair: Repair | None = None
-    """Repair broken candidates; None repairs those of seq2seq parsers only."""
+    """Repair broken candidates; None repairs only candidates of seq2seq parsers."""
     restore: bool = False
     """Rewrite candidates as bracketed trees with the sentence's words and tags."""
     room: Room | None = None
@@ -352,7 +352,7 @@ def _candidate(parsed: _Parsed, sentence: Sentence | None, source: Source) -> Ca
     candidate = Candidate(place, text, tokens, score, line, tags, is_repaired, source.name)
     if not source.restore:
         return candidate
-    # A bracketed tree, with the sentence's tags where the candidate has none of its own.
+    # A bracketed tree, with the sentence's tags if the candidate has no tags.
     tree = candidate.tree
     if sentence and sentence.tags and set(tree.tags()) == {UNKNOWN_TAG}:
         tree = tree.with_tags(sentence.tags)

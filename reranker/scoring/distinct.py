@@ -17,7 +17,7 @@ class DistinctCandidates:
         self.sequences: list[tuple[str, ...]] = []
         """The tokens of each distinct candidate, in the parser's order."""
         self._places: list[int] = []  # of each candidate, in sequences
-        self._originals = nbest.duplicates()  # of each candidate: the index of the one it repeats
+        self._originals = nbest.duplicates()
         places: dict[int, int] = {}
         for candidate, original in zip(nbest.candidates, self._originals, strict=True):
             if original is None:

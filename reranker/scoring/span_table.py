@@ -56,7 +56,7 @@ def read_sentences(
     cancellation: Cancellation | None = None,
 ) -> Iterator[SpanTable]:
     """Read several sentences at once, for a GPU, where several take as long as one. The tables
-    differ from those of ``read_sentence`` in the last bits."""
+    differ from ``read_sentence``'s in the last bits."""
     device = model.embedding.device
     encoded = [vocabulary.encode(words) for words in sentences]
     features = source_batch([own for _, own in encoded])

@@ -1,10 +1,10 @@
 """Log-probabilities of many candidates' tokens under one language model.
 
 The candidates of a sentence share most of their beginnings, so they are laid out as a trie and each
-shared prefix is computed once. The trie is walked level by level with only the live level's
-recurrent state kept. Everything else is computed for many levels at a time: the first layer's input
-products once for each distinct token, those of the other layers, and the words, for a window of
-levels.
+shared prefix is computed once. The trie is walked level by level, and only the live level's
+recurrent state is kept. Everything else is computed for many levels at a time: the first layer's
+input products once for each distinct token, the other layers' products and the words for a window
+of levels.
 """
 
 from __future__ import annotations

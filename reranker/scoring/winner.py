@@ -50,7 +50,8 @@ _MAX_COST_SHARE = 0.75
 # Bytes of the predictors kept for a batch, and for a longer list, if no two candidates begin alike.
 _BATCH_BYTES, _LIST_BYTES = 50_000_000, 200_000_000
 
-# Bounds and scores are float32 sums, right to a tenth of this (docs/performance.md); nats.
+# The nats by which bounds and scores, float32 sums, may be wrong, and ten times more
+# (docs/performance.md).
 _ROUNDING = 1e-3
 
 # Some of a sentence's different candidates, by their places in DistinctCandidates.sequences.

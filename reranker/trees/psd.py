@@ -33,9 +33,9 @@ def plain(text: str) -> str | None:
     """Return the tree without identifiers, codes, lemmas and empty elements; None if no word is
     left.
 
-    What follows a leaf's last hyphen is its lemma if most of the tree's leaves have one. A word in
-    two parts, ``hest$ $inn``, is one with the tag of the first if both are children of
-    the same constituent, and two otherwise.
+    The text after a leaf's last hyphen is its lemma if most leaves of the tree have one. The two
+    parts of a word, ``hest$ $inn``, are joined, with the tag of the first, if both are children of
+    the same constituent.
 
     >>> plain("( (IP-MAT (NP-SBJ *con*) (VBDI sá-sjá) (NP-OB1 (N-A hest$-hestur) (D-A $inn-hinn)))"
     ...       "(ID X,.1))")

@@ -1,7 +1,7 @@
 """Berkeley's lists: ``score tree`` lines and a blank line after each list.
 
 Scores are natural logarithms. There can be several, with tabs between: the sentence's, then the
-tree's. Two numbers with a space between are what BLLIP's Python ``ScoredParse`` prints: the
+tree's. BLLIP's Python ``ScoredParse`` prints two numbers with a space between: the
 parser's score in base 2, then the reranker's. The parser can also leave the scores out.
 """
 

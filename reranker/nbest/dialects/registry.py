@@ -1,7 +1,7 @@
 """The dialects, one per line, and the detection of a file's dialect.
 
-A file has the first dialect that recognises it: those that a single line identifies come first,
-those with little more than trees come last.
+A file has the first dialect that recognises it: dialects that a single line identifies come first,
+dialects with little more than trees last.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds the places in Python code that create, change or remove files."""
+"""The places in Python code that create, change or remove files."""
 
 from __future__ import annotations
 

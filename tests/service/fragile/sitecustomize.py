@@ -1,4 +1,4 @@
-"""Makes a scoring child misbehave on command, to see how the service bears it; Python imports this
+"""A scoring child that misbehaves on command, to see how the service bears it; Python imports this
 at its start where ``PYTHONPATH`` has its folder.
 
 In a list, the word ``huge`` lacks memory, ``crash`` raises, ``die`` raises SystemExit, ``end`` ends

@@ -1,4 +1,4 @@
-"""On a phone the verdict and the trees come first, and fingers find what they press."""
+"""The page on a phone: the verdict and the trees come first, and buttons are large enough."""
 
 from __future__ import annotations
 
