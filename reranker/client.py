@@ -37,7 +37,7 @@ from reranker.nbest.candidates import log_probabilities, raw_list
 from reranker.nbest.data import Certainty, Origin, RawCandidate
 from reranker.nbest.words import encoding_fault, printable
 from reranker.ranking import Ranked, Ranking, Rankings, Weighing
-from reranker.text.given import GivenText, told_apart, warn_of_words
+from reranker.text.given import GivenText, checked_text, warn_about_words
 from reranker.trees import Tree
 from reranker.trees.tree import short_repr
 
@@ -374,8 +374,8 @@ def _bytes(text: str | bytes) -> bytes:
 
 def _text(text: GivenText) -> dict[str, Any]:
     """Return the body's field for a text. Raises InputError for an invalid text."""
-    given = told_apart(text)
-    warn_of_words(given)
+    given = checked_text(text)
+    warn_about_words(given)
     if isinstance(given, str):
         return {"text": printable(given)}
     spelled = [printable(e) if isinstance(e, str) else [*map(printable, e)] for e in given]

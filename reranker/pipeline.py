@@ -300,14 +300,14 @@ class Reranker(Ranker):
         from reranker.parsers.parser import language_of
         from reranker.parsers.running import ParsedLists
         from reranker.text.conventions import convention_of
-        from reranker.text.given import sentences, told_apart, warn_of_words
+        from reranker.text.given import checked_text, sentences, warn_about_words
 
         self._chosen(weighing, lm_weight, top)
         options = {} if candidates is None else {"candidates": candidates}
         chosen = kept_parser(parser, self.parser, **options)
         words = words or convention_of(language_of(chosen))
-        given = told_apart(text)
-        warn_of_words(given)
+        given = checked_text(text)
+        warn_about_words(given)
         read = sentences(given, form, words, longest)
         lists = ParsedLists(chosen, with_warnings(read, chosen), jobs)
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)

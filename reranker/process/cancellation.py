@@ -29,10 +29,10 @@ class Cancellation:
         self._cancelled.set()
 
     def pause(self) -> None:
-        """Make the computation wait until go_on() or cancel()."""
+        """Make the computation wait until resume() or cancel()."""
         self._paused.set()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._paused.clear()
 
     @property

@@ -45,7 +45,7 @@ class _Forks:
 _forks = _Forks()
 
 
-def begin_again_after_fork(owner: T, begin: Callable[[T], None]) -> None:
+def restart_after_fork(owner: T, begin: Callable[[T], None]) -> None:
     """Call ``begin(owner)`` in every forked child before anything else, as long as the owner
     exists."""
     _forks.begin[owner] = begin
@@ -58,7 +58,7 @@ class Once:
     def __init__(self) -> None:
         self._values: dict[object, Any] = {}
         self._renew()
-        begin_again_after_fork(self, Once._renew)
+        restart_after_fork(self, Once._renew)
 
     def get(self, key: object, make: Callable[[], T]) -> T:
         """Return the value for the key, created by ``make`` on the first request."""

@@ -41,7 +41,7 @@ def return_freed_memory() -> None:
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
-def now_and_then() -> Callable[[], None]:
+def periodic_memory_return() -> Callable[[], None]:
     """Return a function that calls ``return_freed_memory``, at most every ``RETURNING_SECONDS``:
     otherwise fragmented memory grows for hours."""
     due = time.monotonic() + RETURNING_SECONDS

@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import torch
 
-from reranker.process.forks import begin_again_after_fork, check_fork, submitted
+from reranker.process.forks import check_fork, restart_after_fork, submitted
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class Lanes:
         as with ``nice``, on Linux only."""
         self.count, self._niceness = count, niceness
         self._begin()
-        begin_again_after_fork(self, Lanes._begin)
+        restart_after_fork(self, Lanes._begin)
 
     def _begin(self) -> None:
         prepare = partial(_prepare, self._niceness)
@@ -103,4 +103,4 @@ def _one_thread(_: object) -> None:
 
 # Torch's own threads, OpenMP's, are not in a forked child either, and its first large operation, as
 # in loading a model, would wait for them.
-begin_again_after_fork(torch, _one_thread)
+restart_after_fork(torch, _one_thread)

@@ -28,7 +28,7 @@ _EXAMINED = 200  # the sentences of a list whose kind is examined
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def told_apart(text: GivenText) -> str | list[str] | list[list[str]]:
+def checked_text(text: GivenText) -> str | list[str] | list[list[str]]:
     """Return the text, or lists of its sentences or of their words. Raises InputError for anything
     else."""
     expected = "expected a text as a string, a list of strings or a list of lists of words"
@@ -46,7 +46,7 @@ def told_apart(text: GivenText) -> str | list[str] | list[list[str]]:
     return words
 
 
-def warn_of_words(text: str | list[str] | list[list[str]]) -> None:
+def warn_about_words(text: str | list[str] | list[list[str]]) -> None:
     """Give a UserWarning if a list of sentences looks like the words of one: no string has white
     space, and punctuation is not joined to words."""
     strings = [each for each in text if isinstance(each, str)] if isinstance(text, list) else []
@@ -86,7 +86,7 @@ def sentences(
         file = TextInMemory(content, "text")
         return iter(Text([file], form, convention, longest, is_known=is_known))
 
-    given = told_apart(text)
+    given = checked_text(text)
     if isinstance(given, str):
         yield from read(given, form, is_known=False)
         return

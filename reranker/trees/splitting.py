@@ -40,7 +40,7 @@ class TreeLines:
         self.start = 0  # the number of the first line
         self.end = 0  # the number of the last line
 
-    def may_go_on(self, text: str) -> bool:
+    def may_continue(self, text: str) -> bool:
         """Return whether text like a remark can be the word that the last line waits for."""
         waits = bool(self._lines) and not self._lines[-1].endswith(")")
         return waits and _WORD.match(text) is not None
@@ -108,7 +108,7 @@ def split_trees(lines: Iterable[str]) -> Iterator[Piece]:
     tree = TreeLines()
     for number, line in enumerate(lines, 1):
         text = line.strip()
-        if is_remark(text) and not tree.may_go_on(text):
+        if is_remark(text) and not tree.may_continue(text):
             yield Piece(number, number, text)
         elif text:
             if tree.is_open and tree.ends_before(line):

@@ -346,7 +346,7 @@ class Request(Cancellation):
         self._send("progress", self.number, value)
 
 
-_OBEY = {"cancel": Request.cancel, "pause": Request.pause, "resume": Request.go_on}
+_OBEY = {"cancel": Request.cancel, "pause": Request.pause, "resume": Request.resume}
 
 Lane = Callable[[Request], object]
 """Serves a request: returns the reply, or raises what the service should raise."""

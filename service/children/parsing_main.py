@@ -19,7 +19,7 @@ from reranker.parsers.in_process import InProcessParser
 from reranker.parsers.parser import Parser, root_of
 from reranker.parsers.running import parsed, parsed_list
 from reranker.process.cancellation import Stopped
-from reranker.process.memory import now_and_then, share_freed_memory
+from reranker.process.memory import periodic_memory_return, share_freed_memory
 from reranker.service.children.child import Lane, Request, serve
 from reranker.service.children.reasons import BROKEN, for_log, presentable, without_long_trees
 from reranker.service.errors import RequestError, described
@@ -185,4 +185,4 @@ def _broken(each: TextSentence, root: str) -> NBest:
 if __name__ == "__main__":
     share_freed_memory(1)  # threads take turns in Python anyway
     stack = contextlib.ExitStack()
-    serve(partial(lanes, stack), now_and_then(), stack.close)
+    serve(partial(lanes, stack), periodic_memory_return(), stack.close)

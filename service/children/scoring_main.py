@@ -17,7 +17,7 @@ from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.parsers.running import parsed_list
 from reranker.process.cancellation import Cancellation, Stopped
-from reranker.process.memory import now_and_then, return_freed_memory
+from reranker.process.memory import periodic_memory_return, return_freed_memory
 from reranker.service.children.child import Lane, Request, resident_memory, serve
 from reranker.service.children.halving import score_in_halves
 from reranker.service.children.reasons import BROKEN, without_long_trees
@@ -152,4 +152,4 @@ def _parse(
 
 
 if __name__ == "__main__":
-    serve(lanes, now_and_then())
+    serve(lanes, periodic_memory_return())

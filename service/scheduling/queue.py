@@ -84,9 +84,9 @@ class Slot:
         self.was_paused, self._since = True, time.monotonic()
         self.cancellation.pause()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._paused, self._since = self.paused_seconds, None
-        self.cancellation.go_on()
+        self.cancellation.resume()
 
     def is_for_others(self, client: str) -> bool:
         """Whether it has a batch, and none of it is the client's."""
@@ -265,7 +265,7 @@ class Queue:
             self._changed.notify_all()
             while not slot.batch and not self.is_closed:
                 if slot is slot.engine.first and not self._next(slot, None):
-                    slot.engine.main.go_on()
+                    slot.engine.main.resume()
                 self._changed.wait_for(lambda: self.is_closed or self._next(slot, None))
                 if not any(other.batch for other in self.slots):
                     # The device was idle: more requests may arrive in a moment.
@@ -384,7 +384,7 @@ class Queue:
             if not self.is_closed:  # the next batch has not been cancelled
                 slot.begin([])
             if slot is slot.engine.first:
-                slot.engine.main.go_on()
+                slot.engine.main.resume()
             if all_waiting:
                 dropped |= {*self._waiting}
             for work in dropped:

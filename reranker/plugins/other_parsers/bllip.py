@@ -17,7 +17,7 @@ from reranker.parsers.parser import CANDIDATES, ParserSettings
 from reranker.parsers.program import Conversation, Ended, Unread
 from reranker.plugins.other_parsers.bllip_model import bllip_model
 from reranker.process.cancellation import Stopped
-from reranker.process.forks import begin_again_after_fork
+from reranker.process.forks import restart_after_fork
 
 _STARTING_SECONDS = 120.0  # to load its model, beside others that do
 _LISTS = ReadOptions("jsonl")
@@ -46,7 +46,7 @@ class BllipParser:
         self._seconds = settings.seconds
         self._is_stopped = False
         self._begin()
-        begin_again_after_fork(self, BllipParser._begin)
+        restart_after_fork(self, BllipParser._begin)
 
     def _begin(self) -> None:
         """Start without processes: those of the parent this process was forked from serve the

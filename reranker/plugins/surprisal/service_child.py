@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import CheckpointError, InputError, RerankError
 from reranker.process.cancellation import Stopped
-from reranker.process.memory import now_and_then
+from reranker.process.memory import periodic_memory_return
 from reranker.service.children.child import Lane, Request, serve
 from reranker.service.children.surprisal import ReadAnswer, ToRead
 
@@ -75,4 +75,4 @@ def _read(loaded: _ForwardModels, request: Request) -> ReadAnswer:
 
 
 if __name__ == "__main__":
-    serve(lanes, now_and_then())
+    serve(lanes, periodic_memory_return())

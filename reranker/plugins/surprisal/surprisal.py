@@ -30,7 +30,7 @@ from reranker.process.cancellation import Cancellation
 from reranker.process.forks import Once, submitted
 from reranker.process.waiting import result_of
 from reranker.text.conventions import Convention, convention_of
-from reranker.text.given import GivenText, sentences, told_apart, warn_of_words
+from reranker.text.given import GivenText, checked_text, sentences, warn_about_words
 from reranker.text.reading import TextSentence
 from reranker.text.splitting import Form
 from reranker.trees.tree import quoted
@@ -242,6 +242,6 @@ def surprisal(
     loaded = _loaded.get(models, lambda: load_forward(models))
     reader = SurprisalReader(loaded, Width(beam), unit, rows)
     words = words or convention_of(language_of_models(models))
-    given = told_apart(text)
-    warn_of_words(given)
+    given = checked_text(text)
+    warn_about_words(given)
     return Surprisals(reader.read(sentences(given, form, words, longest), threads))

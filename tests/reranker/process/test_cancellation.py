@@ -53,7 +53,7 @@ def test_what_is_paused_goes_on_where_it_was() -> None:
     with counting(cancellation) as seen:
         wait_for_more(seen)
         pause(cancellation, seen)
-        cancellation.go_on()
+        cancellation.resume()
         wait_for_more(seen)
         assert seen == [*range(len(seen))]
 

@@ -53,7 +53,7 @@ class Clock:
     def monotonic(self) -> float:
         return self._now
 
-    def go_on(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         with self._lock:
             self._now += seconds
 
@@ -74,7 +74,7 @@ def test_a_pool_is_what_is_scored_in_a_second(
 
     def slow(batch: pools.Batch, cancellation: Cancellation) -> list[int]:
         pool_sizes.append(len(batch))
-        clock.go_on(0.01 * len(batch))  # 10 lists in 0.1 seconds
+        clock.advance(0.01 * len(batch))  # 10 lists in 0.1 seconds
         return [0] * len(batch)
 
     assert len(list(pools.in_order(lists(120, []), slow, Lanes(1), 60_000))) == 120
@@ -92,7 +92,7 @@ def test_lists_that_come_slowly_make_small_pools(
 
     def slowly() -> Iterator[NBest]:
         for nbest in lists(40, read):
-            clock.go_on(0.02)
+            clock.advance(0.02)
             yield nbest
 
     def score(batch: pools.Batch, cancellation: Cancellation) -> list[int]:

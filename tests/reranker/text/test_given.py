@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reranker.errors import InputError
-from reranker.text.given import GivenText, sentences, warn_of_words
+from reranker.text.given import GivenText, sentences, warn_about_words
 
 
 def words(text: GivenText, form: str = "text") -> list[tuple[str, ...]]:
@@ -32,7 +32,7 @@ def test_the_words_of_a_sentence_are_told_from_sentences(words: list[str]) -> No
     with pytest.warns(
         UserWarning, match=rf"{len(words)} strings are {len(words)} sentences.*\[words\]"
     ):
-        warn_of_words(words)
+        warn_about_words(words)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_words_of_a_sentence_are_told_from_sentences(words: list[str]) -> No
     ],
 )
 def test_sentences_are_no_words(text: Any) -> None:
-    warn_of_words(text)  # warnings are errors here
+    warn_about_words(text)  # warnings are errors here
 
 
 def test_places_are_those_of_the_entry() -> None:

@@ -123,7 +123,7 @@ def test_a_pause_reaches_the_child(make: Make) -> None:
     asked.wait()
     asked.cancellation.pause()
     asked.rest()
-    asked.cancellation.go_on()
+    asked.cancellation.resume()
     asked.wait()
     assert asked.seen == [*range(len(asked.seen))]
     asked.cancellation.pause()

@@ -280,7 +280,7 @@ def test_a_pause_is_no_hang(beating: Running, gate: Gate) -> None:
         main.cancellation.pause()
         await asyncio.sleep(5)  # longer than a child may hang
         gate.open()
-        main.cancellation.go_on()
+        main.cancellation.resume()
         return await asked
 
     assert len(finished(ask())) == 1 and beating.restarts() == restarts
