@@ -1,4 +1,4 @@
-"""Language models over token ids. They see tensors only; trees and files belong to reranker."""
+"""Language models over token ids, which see tensors only; trees and files belong to reranker."""
 
 from collections.abc import Callable
 from typing import Any

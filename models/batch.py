@@ -18,7 +18,7 @@ class Batch(NamedTuple):
     targets: Tensor  # [T, B]; PADDING where there is nothing to predict
     continues: bool  # whether it starts from the state after the batch before it
     opening: int = PADDING  # read from the start state wherever it comes; PADDING: no token is
-    source: Tensor | None = None  # [S, B, F], what an encoder reads; PADDING where nothing is
+    source: Tensor | None = None  # [S, B, F], the input of an encoder; PADDING where nothing is
     sentences: tuple[int, ...] = ()  # [B], which of the training data, where that matters
 
 

@@ -26,7 +26,7 @@ ROW_MULTIPLE = 32
 
 use_one_dnn = True  # whether oneDNN is used where it works; False is for comparisons
 
-# Per module: its weight, which version of it, and what it was packed to. The weight is kept so that
+# Per module: its weight, the weight's version, and the packed weight. The weight is kept so that
 # no other can take its address.
 _packed: WeakKeyDictionary[nn.Module, tuple[Tensor, int, Tensor]] = WeakKeyDictionary()
 _PACKED_FOR = 960  # rows; the layout is the same for fewer

@@ -61,7 +61,7 @@ class SpanConfig:
                     )
         if not self.hidden_sizes or min(self.hidden_sizes) < 1:
             raise ValueError("hidden_sizes must have a size for each layer, at least one")
-        # What is made of a sentence has these sizes, whatever a file has: they bound its memory.
+        # Activations have these sizes, whatever a file has: the sizes bound a sentence's memory.
         for name in (
             "embedding_size",
             "vector_size",

@@ -26,7 +26,7 @@ from reranker.files.table import aligned
 from reranker.process.flags import positive
 
 # Without these, PyTorch on Linux gives its memory back and takes it again all the time, the more
-# the less one does about it: all contestants run with what `rerank` sets for itself.
+# the less one does about it: all contestants run with the settings of `rerank`.
 ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "100000000000"}
 # Log-probabilities of a token, theirs and ours with their 1e-8, must agree to this (nats).
 TOLERANCE = 1e-3

@@ -27,7 +27,7 @@ HUGE_LISTS = 34
 FIRST_QUESTIONS = 20  # one after the other, to see how fast the service is
 IDLE_SHARE = 1 / 8  # of the time among hostile clients, before it
 SAMPLE_SECONDS = 0.25
-KIND_SHARE = 1 / 5  # of what the service can do is asked for by kind clients
+KIND_SHARE = 1 / 5  # of the service's capacity is asked for by kind clients
 REST_SECONDS = 5.0  # after the last hostile client, before the end is looked at
 
 

@@ -110,7 +110,7 @@ def _ask(client: KindClient, port: int, since: float, until: float) -> Asked:
         if outcome == "200":
             asked.seconds.append(time.monotonic() - due)
             asked.due.append(due)
-        # The service closes what is idle for 75 seconds.
+        # The service closes connections that are idle for 75 seconds.
         is_rare = client.every > _MOST_IDLE_SECONDS
         if not client.keeps_alive or is_rare or outcome.startswith("no answer"):
             connection.close()

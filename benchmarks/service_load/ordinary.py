@@ -23,7 +23,7 @@ from reranker.files.text import read_lines
 
 CONNECTIONS = 96
 PATIENCE = "600"  # seconds, as many as the service allows
-TOGETHER = 8  # lists in a request of a pipeline that sends what it has parsed
+TOGETHER = 8  # lists in a request of a pipeline
 
 
 class Load(NamedTuple):

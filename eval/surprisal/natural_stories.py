@@ -150,7 +150,7 @@ def held_out(stories: Sequence[Story], names: Sequence[str]) -> Column:
     designs, times = [], []
     for story in stories:
         table = np.stack([story.columns[name] for name in names], axis=1)
-        # Position goes by ones, so that of the word before says nothing new.
+        # Position goes by ones, so the previous word's position says nothing new.
         before = table[:-1, [name != "position" for name in names]]
         designs.append(np.column_stack([np.ones(len(table) - 1), table[1:], before]))
         times.append(story.columns["time"][1:])

@@ -203,16 +203,16 @@ def run(arguments: argparse.Namespace) -> None:
     ]
     notes = []
     for path in named_models(arguments.models).paths:
-        said: list[SuiteResult] = []
+        found: list[SuiteResult] = []
         for suite in suites:
-            said += results(suite, str(path), arguments.beam, arguments.threads)
+            found += results(suite, str(path), arguments.beam, arguments.threads)
             print(f"{path.stem}: {suite.name}", file=sys.stderr)
         columns.append(
-            _percentages(path.stem, 100 * np.array([e.holds.mean() for e in said]), chances)
+            _percentages(path.stem, 100 * np.array([e.holds.mean() for e in found]), chances)
         )
-        shares = np.array([100 * len(each.unknown) / each.words for each in said])
+        shares = np.array([100 * len(each.unknown) / each.words for each in found])
         columns.append(_percentages("unknown", shares, chances))
-        unknown = sorted({word for each in said for word in each.unknown})
+        unknown = sorted({word for each in found for word in each.unknown})
         notes.append(f"outside the vocabulary of {path.stem}: {' '.join(unknown) or 'nothing'}")
     print(aligned([*zip(*columns, strict=True)]), *notes, sep="\n")
 

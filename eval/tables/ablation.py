@@ -98,7 +98,7 @@ def _weighing(members: Sequence[str], some: Sequence[str]) -> Weighing:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print; returns 0, or 2 for files or names that cannot be used."""
+    """Print the table; return 0, or 2 for files or names that cannot be used."""
     parser = script_parser("ablation.py", __doc__)
     parser.add_argument("sets", nargs="+", metavar="NAME=RANKED,GOLD")
     parser.add_argument("--members", nargs="+", required=True, metavar="MEMBER")

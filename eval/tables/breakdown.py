@@ -83,7 +83,7 @@ def rows(lists: ScoredLists, groups: Mapping[str, Sequence[int]]) -> list[list[s
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print; returns 0, or 2 for files that cannot be used."""
+    """Print the table; return 0, or 2 for files that cannot be used."""
     parser = script_parser("breakdown.py", __doc__)
     parser.add_argument("sets", nargs="+", metavar="NAME=RANKED,GOLD[,GENRES]")
     try:

@@ -52,7 +52,7 @@ class CorpusKind(NamedTuple):
 
     prefix: str  # of the parts' names
     held_out: dict[str, float]  # the parts besides the training part, and their shares of the words
-    word_of: Callable[[str], str]  # what becomes of a word
+    word_of: Callable[[str], str]  # maps a word
     articles: bool  # whether a file is an article, which has words and is enclosed in marks
 
 

@@ -75,7 +75,7 @@ def written(tree: Tree) -> str:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the table; returns 0, 2 if files cannot be used."""
+    """Print the table; return 0, or 2 if files cannot be used."""
     parser = script_parser("sentence_ends.py", __doc__)
     parser.add_argument("files", nargs="+", metavar="FILE", help="treebanks")
     parser.add_argument("--show", action="store_true", help="the ends that are wrong or missed")

@@ -18,7 +18,7 @@ from reranker.text.running import is_mark, read_running_text
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the table; returns 0, 2 if files cannot be used."""
+    """Print the table; return 0, or 2 if files cannot be used."""
     if not argv or argv[0].startswith("-"):
         print(__doc__)
         return 0 if argv[:1] in (["-h"], ["--help"]) else 2

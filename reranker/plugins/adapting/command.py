@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Adapt as the flags say; returns the exit code."""
+    """Adapt as the flags say; return the exit code."""
     named = named_models(parser_flags.models(arguments))
     _check(arguments, named.paths)
     work = arguments.out / "work"

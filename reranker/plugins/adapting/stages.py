@@ -77,7 +77,7 @@ def begin(work: Path, settings: Mapping[str, Any], models: Iterable[str]) -> Non
             f"{work} belongs to a run with a different text, parser or models: choose another --out"
         )
     others = [*out.glob("*.pt"), *out.glob(REPORT), *work.glob("*")]
-    if before is None and any(each.suffix != ".tmp" for each in others):  # what a kill has left
+    if before is None and any(each.suffix != ".tmp" for each in others):  # left by a kill
         raise InputError(f"{out} contains files of another kind: {_OTHER_OUT}")
     for model in models:
         # A run trains in a folder of its own before it writes the model.

@@ -22,7 +22,7 @@ from reranker.plugins.training.span_run import SpanRun
 from reranker.trees.linearize import TaggedTree
 
 _WARM_UP = 0.1  # of the steps, at most
-_KEPT = ("temperature", "punctuation")  # what is known from people's trees
+_KEPT = ("temperature", "punctuation")  # known from trees that people made
 _NO_NEW = {"minimum_count": 10**9, "minimum_tags": 0}  # words, labels and tags of a span model
 
 Trees = Sequence[TaggedTree]

@@ -22,7 +22,7 @@ EXAMPLES = """examples:
 
 `rerank analyse KIND --help` lists the flags of each; docs/analysis.md says what they measure."""
 
-_Flags = dict[str, dict[str, Any]]  # what argparse's add_argument takes, by name
+_Flags = dict[str, dict[str, Any]]  # arguments of argparse's add_argument, by name
 
 _MODELS: _Flags = {
     "--models": {

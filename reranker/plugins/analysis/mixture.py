@@ -24,7 +24,7 @@ from reranker.trees.linearize import is_word
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PREDICTED = ("words", "opening", "closing", "end")  # what the next token is
+PREDICTED = ("words", "opening", "closing", "end")  # kinds of the next token
 
 
 @dataclass(frozen=True, slots=True)

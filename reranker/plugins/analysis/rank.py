@@ -88,8 +88,9 @@ def matrix_rank(
 def _singular_values(rows: Iterator[Tensor], most: int = 2) -> tuple[int, Tensor]:
     """Return the number of rows [n, V], and the singular values of the matrix of all rows.
 
-    That is never held: with a QR decomposition, A = Q R has the singular values of R, which is
-    square, so whenever there are ``most`` times as many rows as columns R takes their place.
+    The whole matrix is never held: with a QR decomposition, A = Q R has the singular values of R,
+    which is square, so whenever there are ``most`` times as many rows as columns R takes their
+    place.
     """
     parts: list[Tensor] = []
     count = held = 0

@@ -36,7 +36,7 @@ from reranker.ranking import Ranking
 FOLDER = "_rerank"
 REJECTED = f"{FOLDER}/rejected.jsonl"
 _PACKED = (".gz", ".zst")
-_LONGEST_NAME = 255 - len(".sha256")  # bytes; what is kept about it has a longer one
+_LONGEST_NAME = 255 - len(".sha256")  # bytes; its record has a longer name
 _SHA256 = re.compile("[0-9a-f]{64}")
 _STRANGE = re.compile(r"[\\\x00-\x1f\x7f]")
 _SUFFIXES = {"best": ".mrg", "pretty": ".mrg", "conllu": ".conllu", "lists": ".txt"}
@@ -111,7 +111,7 @@ def _problem(name: str, given: str, is_remote: bool) -> str | None:
     if any(len(part.encode(errors="surrogatepass")) > _LONGEST_NAME for part in parts):
         return f"which has more than {_LONGEST_NAME} bytes"
     decoded, before = name, None
-    while is_remote and decoded != before:  # a page may encode what is encoded already
+    while is_remote and decoded != before:  # a page may encode twice
         decoded, before = unquote(decoded), decoded
     read = decoded.split("/")
     if {"", ".", ".."} & {given, *parts, *read} or len(read) > len(parts):
@@ -307,7 +307,7 @@ def join(
             rejected.extend(part.rejected)
             digest.update(part.answers)
             yield part.answers
-        # After a kill from here on, the record of before would be that of another content.
+        # After a kill from here on, the earlier record would describe other content.
         names = (shard.record, shard.begun)
         known = [digest.hexdigest(), *(each for name in names for each in _hashes(storage, name))]
         storage.write(shard.begun, (f"{each}\n".encode() for each in dict.fromkeys(known)))

@@ -107,7 +107,7 @@ def _deployment(settings: Settings) -> Any:
 
 def run(settings: Settings, address: str | None) -> int:
     """Serve until SIGTERM, with ``settings.engines`` replicas on the cluster that ``connected``
-    finds; returns the exit code. Raises RerankError if the models cannot be loaded, if the address
+    finds; return the exit code. Raises RerankError if the models cannot be loaded, if the address
     is in use, or if no cluster can be reached."""
     logs.configure(settings)
     with listening(settings) as listener:  # a free port, where none is named
@@ -144,7 +144,7 @@ def _served(settings: Settings) -> Iterator[None]:
             raise RerankError(f"Ray Serve cannot start: {_reason(error)}") from error
         yield
     finally:
-        serve.delete(_NAME)  # what was accepted is answered; the cluster may serve more
+        serve.delete(_NAME)  # accepted requests are answered; the cluster may serve more
 
 
 def _reason(error: Exception) -> str:

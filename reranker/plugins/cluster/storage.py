@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _ADVICE = "rename or delete it, or give --out another folder"
 _LONGEST_REASON = 300  # characters
-# What the packages of object stores tell of a file's content, best first; HTTP's names, too.
+# Fields of object stores' packages that identify a file's content, best first; HTTP's, too.
 _IDENTITIES = ("ETag", "etag", "md5Hash", "generation", "mtime", "LastModified", "last_modified")
 _BUFFER = 1 << 16
 _READ_AHEAD = 1 << 22

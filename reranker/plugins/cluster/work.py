@@ -197,7 +197,7 @@ class _Actor:
     def _kept(
         self, place: int, first: int, part: FinishedBlock, sentences: int, begin: float
     ) -> Batch:
-        """Write the part; returns the row that reports it, with the CPU time since ``begin``."""
+        """Write the part; return the row that reports it, with the CPU time since ``begin``."""
         try:
             self._storage.write(self._shards[place].part(first), iter([part.to_bytes()]))
         except RerankError as error:

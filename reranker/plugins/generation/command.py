@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Generate as the flags say; returns the exit code."""
+    """Generate as the flags say; return the exit code."""
     count = arguments.nbest or arguments.beam
     if count > arguments.beam:
         raise InputError(f"--nbest {count}: a beam of {arguments.beam} has no more outputs")

@@ -24,7 +24,7 @@ class PairConfig(RunConfig):
     tags: bool = True  # parsing: parts of speech stand for words, not XX
     merges: int = 1_000  # of byte-pair encoding; 0: words are not split
     minimum_count: int = 2  # parsing: rarer source words are unknown
-    start: Literal["fast", "uniform"] = "fast"  # what weights are before training
+    start: Literal["fast", "uniform"] = "fast"  # how weights are initialised
     steady_epochs: float = 50.0  # sgd
     decay: float = 0.9  # sgd: of the learning rate in every later epoch
 

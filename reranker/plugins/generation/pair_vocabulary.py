@@ -25,9 +25,9 @@ class Pair(NamedTuple):
 class PairVocabulary:
     """The symbols of one encoder-decoder; part of its checkpoint.
 
-    Of ``text``, both sides are pieces of words, learned on both together. Of ``parsing``, a source
-    position is a word and, added to it, its pieces (Suzuki et al. 2018); a word outside the
-    vocabulary is ``<unk>`` and its pieces.
+    For ``text``, both sides are pieces of words, learned on both together. For ``parsing``, a
+    source position is a word and, added to it, its pieces (Suzuki et al. 2018); a word outside
+    the vocabulary is ``<unk>`` and its pieces.
     """
 
     def __init__(

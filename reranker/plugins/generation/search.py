@@ -36,7 +36,7 @@ T = TypeVar("T", int, str)
 class Hypothesis(NamedTuple, Generic[T]):
     """One output of a sentence."""
 
-    tokens: Sequence[T]  # those of a tree, or words, or their ids; without ``<eos>``
+    tokens: Sequence[T]  # of a tree, or words, or ids of tokens; without ``<eos>``
     log_probability: float
     """The log-probability of the tokens and ``<eos>`` in nats; for an ensemble, from the average of
     its probabilities of each token."""

@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write matches, or the counts of each file when it is finished; returns the exit code."""
+    """Write matches, or the counts of each file when it is finished; return the exit code."""
     pattern, least = Pattern(arguments.pattern), arguments.at_least
     in_colour = arguments.out is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 

@@ -1,7 +1,7 @@
 """A pattern of trees, from its text: tgrep2's language and most of tregex's (docs/grep.md).
 
 Every part of a pattern becomes a function that gives a set of nodes, computed once for a tree, so
-that no pattern takes long. What ``=name`` refers to is tried out, one node after another.
+that no pattern takes long. The candidates of ``=name`` are tried out, one node after another.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class _Reader:
         """Read a node alone; in parentheses, with its relations."""
         if self._take("("):
             nodes = self._nested(self._pattern, ")")
-            # What else it refers to is not known when its own candidates are looked for.
+            # Its other references are unknown while its own candidates are looked for.
             return self._with_name(nodes, lambda table: table.everything)
         is_negated = self._take("!")
         self._take("'")  # tgrep2's mark of the node to print

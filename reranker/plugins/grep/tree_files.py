@@ -1,6 +1,6 @@
 """From files to output for `rerank grep` and `rerank measure`: treebanks, n-best lists and raw
-text, each sentence with its trees and their probabilities. What is said about each is kept, so that
-a run with ``--out`` can be resumed."""
+text, each sentence with its trees and their probabilities. The messages about each file are kept,
+so that a run with ``--out`` can be resumed."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class TreeFiles:
         self, read: Read, table: Table, flags: Sequence[str], *, is_painted: bool = False
     ) -> int:
         """Write what ``table`` makes of what ``read`` says about each sentence, to standard output
-        or to ``--out``; returns the exit code. ``flags`` are those on which that depends;
+        or to ``--out``; return the exit code. ``flags`` are those on which that depends;
         ``is_painted`` is for visible text in colours.
 
         Raises InputError for a file that is none of all this or cannot be read to its end, and if
@@ -199,8 +199,8 @@ class TreeFiles:
                     self._reject(f"{', '.join(map(str, part))}: there is no sentence")
 
     def _all_recognised(self) -> Iterator[tuple[str, Source]]:
-        """Yield what each file is, and the file. One of another kind is named, if it is not the
-        only one."""
+        """Yield the kind of each file, and the file. A file of another kind is named, if it is not
+        the only file."""
         for path in self.files:
             try:
                 yield self._recognised(path)

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write measures, those of a text when it is finished; returns the exit code."""
+    """Write measures, those of a text when it is finished; return the exit code."""
     if (arguments.language or ENGLISH) != ENGLISH:
         raise InputError(
             f"--language {arguments.language}: the measures are defined by the labels of English "

@@ -108,7 +108,7 @@ class Counted(NamedTuple):
 
 
 class Totals:
-    """The sums over the sentences of a text. It takes the same memory for any number of them."""
+    """The sums over the sentences of a text. The memory is the same for any number of sentences."""
 
     def __init__(self) -> None:
         size = len(COUNTED)

@@ -15,7 +15,7 @@ import sys
 
 def main() -> None:
     model, candidates, overparsing = sys.argv[1:]
-    # What the parser's own code prints must not come between the answers.
+    # Text that the parser's own code prints must not come between the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     try:

@@ -38,7 +38,7 @@ class StanzaParser(OneTreeParser):
                 logging_level="ERROR",
                 **({"dir": resources} if resources else {}),
             )
-        except Exception as error:  # its own, and those of torch
+        except Exception as error:  # errors of Stanza and of torch
             raise cannot_load("stanza", settings.model, error) from error
         super().__init__("stanza", self._trees_of)
 

@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Draw trees as the flags say; returns the exit code."""
+    """Draw trees as the flags say; return the exit code."""
     from reranker.plugins.showing.terminal import draw, paint
 
     if arguments.gold_tags and not arguments.gold:

@@ -85,7 +85,7 @@ class Beam:
         self._lookahead = lookahead(models)
         self.history = History(models.labels)
         self._memory = models.memory()
-        self._token = models.vocabulary.eos  # what the beam reads next: the last word
+        self._token = models.vocabulary.eos  # the next token that the beam reads: the last word
         self._beam: Numbers = np.zeros(1, np.int64)
 
     def read(self, word: int) -> Step:
@@ -105,7 +105,7 @@ class Beam:
         # The memory holds the states before the beam's last word, then those of all rows after it.
         places, offset = np.arange(len(rows)), len(rows) - int(rows[0])
         pending = _Pending()
-        ready: list[tuple[Numbers, Values, Values]] = []  # what has read the word
+        ready: list[tuple[Numbers, Values, Values]] = []  # the rows that have read the word
         # An end needs no limit: each hypothesis has one way to it.
         left = 2**31 if is_end else width.most_actions
         for _ in self._cancellation.checked(iter(int, 1)):

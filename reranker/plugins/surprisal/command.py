@@ -106,7 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the sentences as the flags say; returns the exit code."""
+    """Read the sentences as the flags say; return the exit code."""
     if bool(arguments.text) == bool(arguments.nbest):
         raise InputError("name either files of text or, after --nbest, n-best lists")
     paths = expanded(arguments.nbest) if arguments.nbest else text_files.text_paths(arguments.text)

@@ -1,5 +1,5 @@
-"""The same measures from a parser's list of whole trees. It was made knowing the whole sentence, so
-what it says of a word is hindsight and no reader's surprisal."""
+"""The same measures from a parser's list of whole trees. The list was made knowing the whole
+sentence, so its measures of a word are hindsight and no reader's surprisal."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class History:
         is_word, is_opening = actions == WORD, (actions >= 0) & (actions < labels)
         is_closing = actions >= labels
         top, depth = self.top[parents], self.depth[parents]
-        outer = self.top[self.parent[top]]  # what was innermost before that was opened
+        outer = self.top[self.parent[top]]  # the innermost constituent before that one was opened
         self._table[:, rows] = (
             actions,
             parents,

@@ -1,6 +1,6 @@
 """Which word to expect after a bracket: hypotheses that can lead to the word that comes are read
-first (the look-ahead of Roark 2001, "Probabilistic Top-Down Parsing and Language Modeling"). This
-is a matter of order: it never enters a probability."""
+first (the look-ahead of Roark 2001, "Probabilistic Top-Down Parsing and Language Modeling"). The
+estimate only orders continuations: it never enters a probability."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reranker.models import LanguageModel
 from reranker.plugins.surprisal.forward import ForwardModels, Numbers
 
-# The first model says itself what follows what: so many trees are drawn from it side by side.
+# Trees that are drawn from the first model side by side, to see which token follows which.
 _TREES, _TOKENS, _SEED = 64, 60, 1
 _PRIOR = 4.0  # words after any opening, or closing, that count for each of them
 

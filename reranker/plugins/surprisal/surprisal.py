@@ -91,7 +91,7 @@ class SentenceSurprisal:
         return 1 / math.log(2) if self.unit == "bits" else 1.0
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each word, by ``columns``. Of a sentence that was not read all measures
+        """Return a row for each word, by ``columns``. All measures of a sentence that was not read
         are None, so that no word is lost."""
         text, offsets = self.source.origin.text, self.source.origin.offsets
         first = offsets[0][0] if offsets else 0

@@ -21,7 +21,7 @@ class TrainingConfig(RunConfig):
 
     recipe: Literal["fast", "paper", "thesis"] = "fast"
     text: bool = False  # running text instead of trees
-    start: Start = "fast"  # what weights are before training
+    start: Start = "fast"  # how weights are initialised
     direction: Literal["forward", "backward"] = "forward"  # trees are read from start or end
     word_classes: int = 256  # of similar words; only with word vectors
     batch_size: int = 12  # paper, thesis: columns of the stream

@@ -24,7 +24,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def launch(arguments: argparse.Namespace) -> int:
-    """Train in ``arguments.nproc`` processes; returns the exit code.
+    """Train in ``arguments.nproc`` processes; return the exit code.
 
     Raises RerankError if processes die more often than ``arguments.restarts`` allows, and for
     mistakes that can be found before any process is started.

@@ -33,7 +33,7 @@ def train(
     report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
     begun: float | None = None,
 ) -> float:
-    """Resume or begin the run, train to its end and write the best model to ``out``; returns its
+    """Resume or begin the run, train to its end and write the best model to ``out``; return its
     perplexity on the dev data.
 
     ``report(progress, loss, done)`` is called after every batch with the loss in nats per token (of

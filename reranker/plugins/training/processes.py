@@ -134,7 +134,7 @@ def own_threads() -> int:
 
 @contextmanager
 def joined(device: str) -> Iterator[tuple[Processes, str]]:
-    """Join the launcher's other processes; yields them and this one's device, which for ``cuda`` is
+    """Join the launcher's other processes; yield them and this one's device, which for ``cuda`` is
     the GPU of its number on this machine.
 
     Raises InputError if they cannot be reached or there are fewer GPUs than processes.

@@ -1,6 +1,6 @@
 """A training run: the model, what trains it, and how far it has come.
 
-Its whole state can be saved and restored, so a killed run resumes exactly.
+The whole state of a run can be saved and restored, so a killed run resumes exactly.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Run(ABC):
         self.config, self.device, self.processes = config, device, processes
         self.progress = Progress()
         self.carried: State | None = None  # the state after the last batch
-        self.carried_shards: dict[int, State] = {}  # and that of each shard computed here
+        self.carried_shards: dict[int, State] = {}  # by the number of a shard computed here
         self.speed = (0.0, 0, 0)  # seconds of training in this process, tokens, and batches
         self.evaluation_seconds = 0.0  # of the longest evaluation so far
 
@@ -169,7 +169,7 @@ class Run(ABC):
                 write_atomically(path, state)
 
     def resume(self, path: Path) -> None:
-        """Restore what ``save`` wrote; raises ConfigError for the state of another run."""
+        """Restore a state that ``save`` wrote. Raises ConfigError for the state of another run."""
         saved = read_archive(path).content
         if not isinstance(saved, dict) or saved.get("run") != self.identity():
             raise ConfigError(

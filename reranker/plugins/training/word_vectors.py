@@ -37,8 +37,8 @@ class WordVectors:
     @classmethod
     def read(cls, path: Path, limit: int) -> WordVectors:
         """Read the first ``limit`` words of a text file, plain, gzip or zstd. Each line is a word
-        and its D numbers, separated by spaces; a first line with N and D is optional. Of words that
-        differ only in case, the first counts; entries with spaces (". . ." in GloVe) are skipped.
+        and its D numbers, separated by spaces; a first line with N and D is optional. The first of
+        words that differ only in case counts; entries with spaces (". . ." in GloVe) are skipped.
 
         Raises InputError for a file that cannot be read or a line that is not a word vector.
         """

@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print F1 by ``--lm-weight`` and after tuning; returns the exit code."""
+    """Print F1 by ``--lm-weight`` and after tuning; return the exit code."""
     if (arguments.save is None) != (arguments.models is None):
         raise InputError("--save and --models go together")
     if arguments.save is not None and arguments.save.suffix != ".toml":
@@ -150,7 +150,7 @@ def _print_sweep(lists: ScoredLists) -> None:
 
 
 def _print_outcomes(lists: ScoredLists, tried: list[Outcome], chosen: Outcome) -> str:
-    """Print the second table; returns the comment for the ensemble file."""
+    """Print the second table; return the comment for the ensemble file."""
     from reranker.evaluation.brackets import corpus_f1
     from reranker.ranking import Weighing
 

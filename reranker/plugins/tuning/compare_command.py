@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print each F1 and the significance of the differences; returns the exit code."""
+    """Print each F1 and the significance of the differences; return the exit code."""
     # numpy is slow to load, and other commands do without it.
     from reranker.evaluation.brackets import GoldTrees, corpus_f1
     from reranker.plugins.tuning.significance import compare

@@ -1,6 +1,7 @@
 """Scored lists as arrays: every candidate's log-probabilities and brackets.
 
-They come from ``rerank --output ranked``, so that any number of weights costs a single scoring.
+The scores come from ``rerank --output ranked``, so that any number of weights costs a single
+scoring.
 """
 
 from __future__ import annotations
