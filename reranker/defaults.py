@@ -39,7 +39,7 @@ def parse(
     ``text`` is running text, or a list of sentences, each a string or a list of words. The ``form``
     of a string is ``text``, ``sentences`` (one a line) or ``tokens`` (the same, with a space
     between words). ``words`` is the convention for splitting words, by default the language's usual
-    one; ``models`` are those of ``Reranker.load``; ``parser`` is a parser or its name, and
+    one; ``models`` is as in ``Reranker.load``; ``parser`` is a parser or its name, and
     ``options`` are the flags of `rerank parse` for it: ``candidates``, ``language``,
     ``parser_command``, ``parser_model``, ``overparsing`` and ``parser_seconds``. With a
     ``language``, such as ``"id"``, its models are the default. ``jobs`` sentences are parsed at

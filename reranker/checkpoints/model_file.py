@@ -49,8 +49,8 @@ class Trained(Generic[Model, Words]):
 
 
 class Format(NamedTuple):
-    """A kind of file and the version that is written. All versions from 1 up are read; those from
-    ``hashed`` up need the hash of their content, which older files may lack."""
+    """A kind of file and the version that is written. All versions from 1 up are read; versions
+    from ``hashed`` up need the hash of their content, which older files may lack."""
 
     name: str
     version: int

@@ -1,7 +1,7 @@
 """Broken trees of seq2seq parsers, repaired as Suzuki et al. (2018) do.
 
-The rules are those of ``decode.pl`` in nttcslab-nlp/strong_s2s_baseline_parser, so that figures can
-be compared with theirs. Labels of closing brackets are ignored. Our own repair
+The rules follow ``decode.pl`` in nttcslab-nlp/strong_s2s_baseline_parser, so that figures are
+comparable with theirs. Labels of closing brackets are ignored. Our own repair
 (``reranker.nbest.notation``) keeps more of a tree.
 """
 

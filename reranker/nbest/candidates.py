@@ -41,7 +41,7 @@ def from_candidates(
     ``rejected``.
 
     ``parser_scores`` are natural-log probabilities, one for each candidate; None and numbers that
-    are not finite mean that a candidate has no score. The words are those in ``sentence``, else in
+    are not finite mean that a candidate has no score. The words come from ``sentence``, else from
     the first tree. ``source`` names the notation of strings; by default, each string shows its own
     (``accept``). Errors name ``line``, by default the candidate's place counted from 1.
 

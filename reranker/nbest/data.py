@@ -261,7 +261,7 @@ class NBest:
 
     def duplicates(self) -> list[int | None]:
         """Return, for each candidate, the index of the first candidate with the same tokens; None
-        for that first one. Candidates with the same tokens get the same scores."""
+        for the first itself. Candidates with the same tokens get the same scores."""
         first: dict[tuple[str, ...], int] = {}
         originals = [first.setdefault(entry.tokens, entry.index) for entry in self.candidates]
         return [

@@ -1,8 +1,8 @@
 """NBests from raw lists: every candidate that is a tree of its sentence is accepted, the others are
 rejected.
 
-The words of a sentence are the user's, else the file's own, else those of the list's first
-candidate that hides none. Words are put into a candidate by position.
+The words of a sentence come from the user, else from the file, else from the list's first candidate
+that hides none. Words are put into a candidate by position.
 """
 
 from __future__ import annotations

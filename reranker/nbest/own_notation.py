@@ -1,12 +1,8 @@
 """The notation that a candidate shows by itself, whatever stands beside it.
 
 A word shows that its tree has part-of-speech nodes if it is alone in a node whose label is not a
-phrase's. It shows that the tree has none if it has siblings or is alone in a phrase. The majority
-of a tree's words decides, since treebanks leave out a tag now and then.
-
-A word shows that its tree has part-of-speech nodes if it is alone in a node whose label is that of
-no phrase; it shows that there are none if it has siblings or is alone in a phrase. The majority of
-a tree's words decides, since treebanks leave out a tag now and then.
+phrase's. A word shows that its tree has none if it has siblings or is alone in a phrase. The
+majority of a tree's words decides, since treebanks leave out a tag now and then.
 """
 
 from __future__ import annotations

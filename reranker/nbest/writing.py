@@ -3,10 +3,6 @@
 The text is lossless where the dialect can carry it: without part-of-speech nodes tags are lost, in
 linearised trees the words too (``tokens_text`` keeps both), in ``trees`` all but the first
 candidate. Rejected candidates are left out.
-
-Lossless where the dialect can carry it: without part-of-speech nodes tags are lost, in linearised
-trees the words too (``tokens_text`` keeps both), in ``trees`` all but the first candidate. Rejected
-candidates are left out.
 """
 
 from __future__ import annotations

@@ -118,8 +118,8 @@ class Ranked:
     """A candidate in its place; a higher score is better.
 
     ``tree`` is a string; ``words``, ``tags``, ``offsets`` and ``constituents`` are read from it.
-    They raise TreeError if ``tree`` is not a bracketed tree: a candidate that hides its words, as
-    in some formats (``ReadOptions.restore`` writes the words back).
+    These properties raise TreeError if ``tree`` is not a bracketed tree: a candidate that hides its
+    words, as in some formats (``ReadOptions.restore`` writes the words back).
     """
 
     index: int

@@ -40,7 +40,7 @@ class TextSentence(NamedTuple):
         return short_repr(self)
 
     def digest(self) -> str:
-        """Return by what the sentence is recognised when it is read again."""
+        """Return a digest that identifies the sentence when it is read again."""
         return text_digest(self.origin.text, str(self.origin.offsets), *self.sentence.words)
 
     @property

@@ -62,7 +62,7 @@ class TaggedTree(NamedTuple):
 
 
 def linearize_tagged(tree: Tree) -> TaggedTree:
-    """Return the tokens of a tree, and its tags except those of traces."""
+    """Return the tokens of a tree, and the tags of its words without traces."""
     return TaggedTree(linearize(tree), tuple(tree.word_tags()))
 
 

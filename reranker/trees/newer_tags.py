@@ -2,9 +2,6 @@
 
 Treebanks differ in some tags. A parser that learns from several unchanged treebanks chooses between
 their tags by chance.
-
-Treebanks that are learned from together differ in some tags. A parser that learns from all of them
-as they are gives one or the other by chance.
 """
 
 from __future__ import annotations

@@ -50,9 +50,12 @@ class Start:
 
     @cached_property
     def has_trees(self) -> bool:
-        """Return whether lines begin with brackets, there is a bracket to four words, some are
-        nested, and one holds a word and its label or has a label of Penn's: not even prose with
-        many remarks has all of this. If a licence comes first, the latter half of the lines counts.
+        """Return whether the text looks like trees: lines begin with brackets, there is a bracket
+        to four words, some brackets are nested, and one holds a word and its label or has a label
+        of Penn's.
+
+        Not even prose with many remarks has all of this. If a licence comes first, the latter half
+        of the lines counts.
         """
         half = len(self.lines) // 2 if len(self.lines) > _TAIL else 0
         return "(" in self.text and any(map(_are_trees, {self.text, "\n".join(self.lines[half:])}))

@@ -1,7 +1,7 @@
 """BLLIP's and Choe & Charniak's lists, which begin with the number of their trees.
 
-BLLIP's have an id in that header. ``parseIt -N50`` prints a tab in it and a blank line after each
-list, with ``-P`` trees over several lines; the Python interface prints a space and no blank line::
+BLLIP's header also has an id. ``parseIt -N50`` prints a tab before the id and a blank line after
+each list, with ``-P`` trees over several lines; the Python interface prints a space and no blank line::
 
     2   0                                   number of candidates, sentence id
     -14.5159                                base-2 log-probability, after a reranker its score first
@@ -9,8 +9,8 @@ list, with ``-P`` trees over several lines; the Python interface prints a space 
     -22.7244
     (S1 (INTJ (NN Introduction)))
 
-Choe & Charniak's have none. In scored output each tree's negative log-likelihood in nats is on the
-line before it: a language model's, of the linearised tree.
+Choe & Charniak's header has no id. In scored output the line before each tree has the negative
+log-likelihood of the linearised tree under a language model, in nats.
 
 A candidate whose score cannot be used keeps its tree and has the score None, like one without a
 score line.

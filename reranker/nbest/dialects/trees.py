@@ -2,8 +2,8 @@
 Stanza.
 
 Each tree is a list of one candidate; files of several parsers can be pooled. A blank line is a
-sentence without a tree, unless it follows a tree of several lines or every tree, as BLLIP's parser
-prints one after its only tree, or comes before the first of several lines, as in the Penn Treebank.
+sentence without a tree, except after a tree of several lines, after every tree, as BLLIP's parser
+prints one, and before the first tree of several lines, as in the Penn Treebank.
 """
 
 from __future__ import annotations
