@@ -1,7 +1,8 @@
 """BLLIP's and Choe & Charniak's lists, which begin with the number of their trees.
 
 BLLIP's header also has an id. ``parseIt -N50`` prints a tab before the id and a blank line after
-each list, with ``-P`` trees over several lines; the Python interface prints a space and no blank line::
+each list, with ``-P`` trees over several lines; the Python interface prints a space and no blank
+line::
 
     2   0                                   number of candidates, sentence id
     -14.5159                                base-2 log-probability, after a reranker its score first
