@@ -13,7 +13,7 @@ RERANK = str(ROOT / "tests" / "bin" / "rerank")
 """The command `rerank` of this checkout."""
 
 COMMANDS = f"{Path(RERANK).parent}{os.pathsep}{Path(sys.executable).parent}"
-"""Where PATH has to begin for it, and for `python` and other programs beside this Python."""
+"""The beginning of PATH that finds `rerank`, `python` and other programs beside this Python."""
 
 
 def before_python_path(folder: str) -> str:

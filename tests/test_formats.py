@@ -41,7 +41,7 @@ class Kind(NamedTuple):
     save: Callable[[Path], None]
     load: Callable[[Path], Trained[Any, Any]]
     added: Mapping[int, tuple[str, ...]]
-    """What was new in each version after the first: keys, or `config.KEY`."""
+    """The additions of each version after the first: keys, or `config.KEY`."""
     first: int = 1
     """The first version that had such a model."""
 

@@ -87,7 +87,7 @@ class Source(NamedTuple):
 
     name: str
     notation: Notation | None = None
-    """None: the notation is found for each candidate."""
+    """The notation of all candidates; None finds it for each."""
     repair: Repair | None = None
     """Repair broken candidates; None repairs only candidates of seq2seq parsers."""
     restore: bool = False
@@ -139,7 +139,7 @@ class _Parsed(NamedTuple):
     """With the candidate's notation."""
     tokens: tuple[str, ...]
     skeleton: Skeleton | None = None
-    """None if the text has part-of-speech nodes and needed no repair."""
+    """The skeleton; None if the text has part-of-speech nodes and needed no repair."""
 
     @property
     def words(self) -> tuple[str, ...]:

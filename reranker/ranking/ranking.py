@@ -129,7 +129,7 @@ class Ranked:
     """exp of the nats a word of the sentence, averaged over the language models; infinite if it is
     too large for a number, None if the ensemble has span models only."""
     token_perplexity: float | None
-    """As ``perplexity``, a token of the linearised tree, ``<eos>`` included."""
+    """The ``perplexity`` a token of the linearised tree, ``<eos>`` included."""
     span_nll: float | None
     """The span models' part of ``nll``; None without one."""
     tokens: int

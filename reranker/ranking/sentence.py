@@ -71,7 +71,7 @@ class ParsedSentence:
     origin: Origin | None = None
     confidence: float | None = None
     better_than_first: float | None = None
-    """Both as in ``Ranking``."""
+    """The probability, and ``confidence``, as in ``Ranking``."""
     certainty: Certainty | None = None
 
     def __repr__(self) -> str:

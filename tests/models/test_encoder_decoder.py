@@ -115,7 +115,7 @@ def test_a_batch_equals_its_sentences_one_by_one(config: EncoderDecoderConfig) -
 
 
 def test_padding_changes_nothing() -> None:
-    """Of positions and of features, wherever among a position's features it stands."""
+    """Padding of positions and of features, anywhere among a position's features."""
     model, tokens = build(BOTH), some_tokens()
     source = padded(SENTENCES)
     wider = padded(SENTENCES, positions=9, width=6)

@@ -44,7 +44,7 @@ class Killed(NamedTuple):
     lost: float
     """Seconds of computing since the last of them."""
     last_line: str
-    """Of what was printed to standard error."""
+    """The last line printed to standard error."""
 
 
 class Starter:

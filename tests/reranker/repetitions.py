@@ -53,7 +53,7 @@ HEADS = (
     "# Parse 1 with score ", "a.", "http://", "Sentence #1 (1 tokens):\n[Text=\n(",
     "# constituency = ", f"(TOP{' ' * 2000}\n", f"({'A' * 2000}\n",
 )  # fmt: skip
-"""What brings a reader to where it reads candidates, scores and the like."""
+"""Heads that bring a reader to candidates, scores and the like."""
 _PROSE = "The old man saw it.\n"
 _PAIRED = "1aA \t\n()-.|\"'\\<:/@_"
 

@@ -175,7 +175,7 @@ def test_one_of_several_files_is_named_and_the_others_are_read(capsys: Capture) 
 
 
 def test_words_with_their_tags_are_read_as_sentences() -> None:
-    """By --tokens; other kinds are not."""
+    """--tokens reads them; other kinds are refused."""
     for example in WRITTEN:
         Path(example.name).write_bytes(example.content)
     Path("tabs.txt").write_text("It\tPRP\tB-NP\nruns\tVBZ\tB-VP\n.\t.\tO\n")

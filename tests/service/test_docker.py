@@ -145,7 +145,7 @@ def test_the_health_check_goes_through_no_proxy(server: Server) -> None:
 
 @pytest.mark.slow
 def test_the_health_check_waits_for_the_models(models: list[str]) -> None:
-    """On an address of IPv6, where there is one."""
+    """Checked on an address of IPv6, if there is one."""
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
         host, everywhere = "::1", "::"

@@ -57,7 +57,7 @@ def test_curl_lines(server: Server) -> None:
 
 @pytest.mark.parametrize("name", ["README.md", "docs/tutorial/serve.md"])
 def test_the_first_curl_lines(server: Server, name: str) -> None:
-    """Of a text and of a list, with the built-in parser."""
+    """They rank a text and a list, with the built-in parser."""
     page = (ROOT / name).read_text(encoding="utf-8")
     counts = []
     for command in re.findall(r"^curl .*$", page, re.MULTILINE):

@@ -74,7 +74,7 @@ def test_rate(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_slow_rate_admits_the_first_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Less than one in ten seconds, which is less than what may come at once."""
+    """The rate is below one in ten seconds, and below the allowed burst."""
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     rate = Rate(0.05)
@@ -103,7 +103,7 @@ def test_clients_that_have_been_quiet_are_forgotten(monkeypatch: pytest.MonkeyPa
 
 
 def test_bodies_that_never_end_are_a_matter_of_their_client(server: Server) -> None:
-    """128 connections that send one byte of a body: others are answered."""
+    """While 128 connections send one byte of a body, others are answered."""
 
     def until_in_flight(number: int) -> None:
         until(lambda: f"rerank_requests_in_flight {number}.0\n" in http.get("/metrics").text)
@@ -127,7 +127,7 @@ def drip(server: Server) -> socket.socket:
 
 
 def test_who_asks_too_often_is_told_when_to_come_back(models: list[str]) -> None:
-    """Once in 1,000 seconds."""
+    """The limit is one request in 1,000 seconds."""
     flags = ("--client-rate", "0.001")
     with serving(models, *flags) as server, server.client() as http:
         assert http.post("/rerank", json=KIND).status_code == 200

@@ -126,7 +126,7 @@ def until_others_have_gone(server: Server) -> None:
 
 
 def test_idle_connections_make_room(crowded: Server) -> None:
-    """400 of them, where 20 may be open: whoever comes next is served at once."""
+    """With 400 connections where 20 may be open, the next client is served at once."""
     until_others_have_gone(crowded)
     with crowded.client() as client:
         closed = closed_while_idle(client)
@@ -139,8 +139,8 @@ def test_idle_connections_make_room(crowded: Server) -> None:
 
 
 def test_busy_connections_leave_health_alone(crowded: Server) -> None:
-    """Twenty bodies that do not go on: nobody else is served, but for who asks for health, however
-    many others ask, too."""
+    """Twenty bodies do not go on: nobody else is served, except requests for health, any number of
+    them."""
     head = b"POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
     slow = head + b"Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n"
     until_others_have_gone(crowded)

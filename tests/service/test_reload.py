@@ -34,8 +34,8 @@ class Answer(NamedTuple):
 
 def test_no_answer_is_lost_or_mixed(tmp_path: Path) -> None:
     """Two clients ask all the time, one on an open and one on new connections, while the models of
-    two engines are replaced twice. What is asked after a reload is answered with the new models.
-    One engine under load: test_life.py."""
+    two engines are replaced twice. Requests after a reload get the new models. One engine under
+    load: test_life.py."""
     sets = [expected(tmp_path, 1)]
     answers: list[Answer] = []
     is_over = threading.Event()

@@ -105,4 +105,4 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "prefixed": (_prefixed, "it asks for builtins.bytearray"),
     "capitals": (_capitals, "it asks for builtins.bytearray"),
 }
-"""How to write each, and what is said of it."""
+"""The function that writes each bomb, and the message about it."""

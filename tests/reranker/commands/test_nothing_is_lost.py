@@ -335,7 +335,7 @@ SEARCHES = [
 def test_a_killed_search_resumes(
     command: list[str], kind: str, span_model: str, capsys: Capture
 ) -> None:
-    """What is read from a pipe, killed twice and given again, is that of a whole run."""
+    """A search in a pipe, killed twice and started again, gives the output of a whole run."""
     broken = "(S1 (S (NN broken)\n"
     head, tail = {
         "trees": ("".join(f"{tree}\n" for tree in CANDIDATES) * 200, broken + CANDIDATES[0]),

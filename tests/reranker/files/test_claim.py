@@ -78,7 +78,7 @@ def test_a_claim_ends_with_its_process(number: signal.Signals, tmp_path: Path) -
 
 
 def test_a_process_that_is_killed_while_it_starts_another(tmp_path: Path) -> None:
-    """What is between fork and exec has the lock for a moment longer."""
+    """A process between fork and exec holds the lock for a moment longer."""
     forks = "import os, time\n" + HOLDER.replace(
         'print("claimed"', 'os.fork() or (time.sleep(0.5), os._exit(0)); print("claimed"'
     )
@@ -178,7 +178,7 @@ def test_a_lock_that_is_replaced_while_one_looks_at_it(
 def test_a_new_file_gets_its_name_only_once(
     names: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a file system that has files without a name, one that has not, and one without links."""
+    """Three file systems: with files without a name, without them, and without links."""
     path = tmp_path / "out"
     if names != "none":
         monkeypatch.setattr(os, "O_TMPFILE", os.O_DIRECTORY)  # as older systems understand it

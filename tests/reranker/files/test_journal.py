@@ -322,7 +322,7 @@ def test_a_strange_journal_line_ends_what_is_known(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x" * 246, "x" * 248, "x" * 251, "x" * 255, "\u4f60" * 85])
 def test_a_name_as_long_as_a_name_can_be(name: str, tmp_path: Path) -> None:
-    """What stands beside the file has a shorter one, and is found again."""
+    """Files beside the output have a shorter name, and are found again."""
     path = tmp_path / name
     assert journaled_path(path) == path
     interrupted(path, 2)

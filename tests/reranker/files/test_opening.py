@@ -46,7 +46,7 @@ def test_nothing_but_a_file_is_opened(things: dict[str, str]) -> None:
 
 
 def test_a_shell_s_pipe_is_read(tmp_path: Path) -> None:
-    """As of <(...), whose name is /dev/fd/63."""
+    """The pipe of <(...) has the name /dev/fd/63."""
     reading, writing = os.pipe()
     os.write(writing, b"text\n")
     os.close(writing)
@@ -67,7 +67,7 @@ def test_of_a_pipe_no_more_is_read_than_asked_for() -> None:
 def test_commands_refuse_at_once_what_they_read_whole(
     things: dict[str, str], tmp_path: Path, capsys: Capture
 ) -> None:
-    """One that waited or read on would run into the time limit of tests."""
+    """A command that waited or read on would run into the time limit of tests."""
     trees = write(tmp_path / "t.mrg", f"{TREE}\n")
     train = ["--train", trees, "--dev", trees, "--out", "out.pt"]
     commands = [

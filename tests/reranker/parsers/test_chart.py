@@ -79,7 +79,8 @@ def test_the_ensemble_gives_the_same_number_without_reading_again(
 
 
 def test_a_gpu_reads_sentences_together_and_finds_the_same(model: str) -> None:
-    """Its path, on the CPU: sentences of all lengths, one of them too long for the encoder."""
+    """The GPU's path, on the CPU: sentences of all lengths, one of them too long for the
+    encoder."""
     alone, together = (
         create_parser("chart", ParserSettings(model=model, candidates=12)) for _ in range(2)
     )

@@ -48,7 +48,7 @@ def test_why_it_ended(conversation: Conversation, line: bytes, reason: str) -> N
 
 
 def test_what_could_not_be_read_is_told_from_what_was() -> None:
-    """Of more than a pipe holds, too: the rest of it."""
+    """The rest of an input that is more than a pipe holds is reported, too."""
     for first, more in ((b"die\n", b"more\n"), (b"", b"die\n" + b"x" * 300_000 + b"\n")):
         program = Conversation(PROGRAM)
         program.listen(PATIENCE)

@@ -37,7 +37,8 @@ def test_lowest_nll_first_and_ties_keep_the_parsers_order() -> None:
 
 
 def test_scores_that_differ_by_less_than_they_are_exact_to_are_a_tie() -> None:
-    """Of 4 decimals; then the parser's first is the best, else the better one."""
+    """A difference beyond 4 decimals is a tie, which the parser's first wins; else the better one
+    wins."""
     tie = rank(nbest(None, None), [scored(10.00004), scored(10.0)], Weighing())
     assert [(one.index, one.score, one.nll) for one in tie] == [(0, -10.0, 10.0), (1, -10.0, 10.0)]
     assert order([None, None], [scored(10.00006), scored(10.0)], Weighing()) == [1, 0]
@@ -54,7 +55,7 @@ def test_figures_are_rounded() -> None:
 
 
 def test_the_best_few_with_what_repeats_them() -> None:
-    """Of three different candidates, each with a duplicate, the best two."""
+    """The best two of three different candidates, each with a duplicate."""
     nlls = [scored(10.0), scored(12.0), scored(11.0)]
     nlls += [replace(nlls[index], duplicate_of=index) for index in (2, 1, 0)]
     ranking = rank(nbest(*[None] * 6), nlls, Weighing()).cut(2)
@@ -95,7 +96,7 @@ def test_no_parser_score_is_rejected_only_when_it_is_needed() -> None:
 
 
 def test_what_is_rejected_stands_in_the_parsers_order() -> None:
-    """Whoever rejected it: candidates 0, 2 and 5 when they were read, 1 for want of a score."""
+    """Candidates 0, 2 and 5 are rejected when they are read, 1 for want of a score."""
     read = tuple(Rejected(index, 20 + index, "empty", "no words", "()") for index in (0, 2, 5))
     ranking = rank(nbest(-5.0, None, rejected=read), [scored(10.0), scored(9.0)], Weighing(0.5))
     assert [(one.index, one.code) for one in ranking.rejected] == [

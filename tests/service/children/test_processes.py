@@ -87,7 +87,7 @@ def test_a_killed_scoring_process_costs_one_batch(shared: Server) -> None:
 
 
 def test_an_idle_scoring_child_is_replaced_at_once(shared: Server) -> None:
-    """Not only when a request comes; nobody's answer is lost."""
+    """The replacement does not wait for a request; no answer is lost."""
     with shared.client() as client:
         before = ranked(client.post("/rerank", json=BODY))
         restarts = count(client, 'child_restarts_total{child="scoring"}')

@@ -298,7 +298,7 @@ def test_a_child_killed_while_it_parses_costs_one_text(parsing: Server, http: ht
 
 
 def test_a_reload_takes_the_parser_along(models: list[str], tmp_path: Path) -> None:
-    """And until there is one, no other model parses, not even in a replacement."""
+    """Until a parser is loaded, no other model parses, not even in a replacement."""
     path = tmp_path / "spans.pt"
     spans = save_spans(path, 3)
     with serving(models, "--parser-model", spans) as server, server.client() as client:
@@ -326,7 +326,7 @@ def test_a_reload_takes_the_parser_along(models: list[str], tmp_path: Path) -> N
 
 
 def test_what_the_parser_fails_at_costs_a_sentence(parsing: Server, http: httpx.Client) -> None:
-    """Here a fault that is put into it. The log has its kind, and no words of users."""
+    """The fault is injected. The log has its kind, and no words of users."""
     found = sentences(post(http, "We saw it. Aardvarks crash. We saw the man."))
     assert [one["status"] for one in found] == ["ok", "failed", "ok"]
     assert found[1]["fallback"] == "(TOP (S (XX Aardvarks) (XX crash) (XX .)))"

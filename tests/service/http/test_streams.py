@@ -64,7 +64,7 @@ def test_a_sentence_comes_as_soon_as_it_is_ready(http: httpx.Client, gate: Gate)
 
 
 def test_what_fails_on_the_way_says_so_at_its_end(http: httpx.Client, gate: Gate) -> None:
-    """After its first sentence, or its first two."""
+    """The answer fails after its first sentence, or its first two."""
     body = {"sentences": [sentence("a"), sentence(gate.word), sentence("crash")]}
     with http.stream("POST", "/rerank", json=body, headers=ASK) as answer:
         lines = answer.iter_lines()

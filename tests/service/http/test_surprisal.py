@@ -137,7 +137,7 @@ def test_limits_and_wrong_fields(
 def test_the_deadline_ends_it_and_so_does_the_client(
     http: httpx.Client, reading: Server, saved: dict[str, str]
 ) -> None:
-    """Nothing of it goes on: a request that comes later is answered at once."""
+    """No work goes on: a later request is answered at once."""
     late = http.post("/surprisal", json=LONG, headers={"X-Request-Timeout": "0.2"})
     assert (late.status_code, error_of(late)["code"]) == (504, "deadline")
     with pytest.raises(httpx.ReadTimeout):
@@ -149,8 +149,8 @@ def test_the_deadline_ends_it_and_so_does_the_client(
 
 
 def test_clients_take_turns(reading: Server) -> None:
-    """A sentence of a client that comes later does not wait for forty of another's. Clients are
-    told apart by their addresses."""
+    """A later client's sentence does not wait for forty of another client's. Clients are
+    distinguished by their addresses."""
 
     def ask(address: str, body: dict[str, Any]) -> float:
         transport = httpx.HTTPTransport(local_address=address)

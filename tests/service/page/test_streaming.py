@@ -86,7 +86,7 @@ def test_a_server_that_ends_on_the_way_is_reported(
 
 
 def test_an_answer_in_one_piece_is_shown_as_well(page: Page) -> None:
-    """As from a server that knows no lines: the same one, asked for plain JSON."""
+    """The server is asked for plain JSON, as if it knew no lines."""
     kinds = []
 
     def plainly(route: Route) -> None:

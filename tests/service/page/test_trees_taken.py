@@ -48,7 +48,7 @@ def test_brackets_are_copied_as_the_parser_wrote_them(
 def test_brackets_are_copied_where_scripts_have_no_clipboard(
     context: BrowserContext, page: Page, address: str
 ) -> None:
-    """As over plain HTTP from another machine."""
+    """Scripts have no clipboard over plain HTTP from another machine."""
     best = rank(page)
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
     page.evaluate(

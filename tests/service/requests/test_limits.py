@@ -181,7 +181,7 @@ def test_deadline(tight: httpx.Client, gate: Gate) -> None:
 
 
 def test_full_queue(tight: httpx.Client, gate: Gate) -> None:
-    """50 tokens may wait: while a request is scored, one of 28 waits, others are refused, and
+    """At most 50 tokens wait: while a request is scored, one of 28 waits, others are refused, and
     health stays good."""
     body = {"sentences": [sentence(gate.word, *["a"] * 10)] * 2}  # 2 * 14 tokens
 

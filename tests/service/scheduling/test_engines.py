@@ -119,7 +119,7 @@ def scores_of(reranker: Reranker, *lists: NBest) -> list[list[Scored]]:
 
 
 def test_a_long_list_is_cut_into_pieces(listwise: Running, expected: Reranker) -> None:
-    """Its scores are the same, those of duplicates as well."""
+    """Its scores stay the same, and so do its duplicates' scores."""
     nbest = from_candidates(CANDIDATES)
     whole, cut = listwise.work(nbest), listwise.work(nbest, most_tokens=25)
     assert len(whole.pieces) == 1 and len(cut.pieces) == 5
@@ -252,7 +252,8 @@ def test_several_engines_score_the_same_until_their_end(
 
 @pytest.mark.parametrize("is_busy", [False, True])
 def test_a_stopped_child_is_killed_and_replaced(beating: Running, is_busy: bool) -> None:
-    """It makes no progress: a request in it fails, the next is answered; ready says so at once."""
+    """The child makes no progress: a request in it fails, the next is answered; ready says so at
+    once."""
     restarts, hung = beating.restarts(), beating.metrics.hung_children.labels("scoring")._value
     hung_before = hung.get()
     (pid,) = beating.pids()
@@ -287,7 +288,7 @@ def test_a_pause_is_no_hang(beating: Running, gate: Gate) -> None:
 
 
 def test_a_child_that_hangs_again_and_again_is_given_up(models: list[str]) -> None:
-    """It beats, but what it computes makes no progress."""
+    """Its heart beats, but its computation makes no progress."""
     with running(models, heartbeat_seconds=2) as made:
         for number in range(3):
             assert not made.engines.is_hopeless

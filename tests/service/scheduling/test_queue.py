@@ -127,7 +127,7 @@ def test_a_text_is_refused_if_it_would_be_late_not_for_its_length() -> None:
 
 
 def test_who_comes_back_has_what_it_had() -> None:
-    """A list a batch, 80 tokens ahead: a client that asks again and again is not new each time."""
+    """A list a batch, 80 tokens ahead: a client that asks repeatedly is not new each time."""
     queue = queue_of(80)
     queue.learn_first(80, 1)
     queue.add(asked("busy", *[41] * 20))
@@ -140,7 +140,7 @@ def test_who_comes_back_has_what_it_had() -> None:
 
 
 def test_the_shortest_list_counts_as_what_it_takes() -> None:
-    """As long as one of 60 tokens: of a flood, six are scored while five of 75 are."""
+    """It counts as much as one of 60 tokens: six of a flood are scored while five of 75 are."""
     queue = queue_of(80)
     queue.learn_first(40, 0.5, 60 / 80)
     queue.add(asked("long", *[75] * 20))
@@ -160,7 +160,7 @@ def test_turns_are_counted_in_tokens() -> None:
 
 
 def test_batches_take_half_a_second() -> None:
-    """By the speed that was measured last."""
+    """The size follows from the speed measured last."""
     queue = queue_of(100)
     queue.add(asked("a", *[20] * 20))
     assert len(taken(queue)) == 2
@@ -171,7 +171,7 @@ def test_batches_take_half_a_second() -> None:
 
 
 def test_slower_models_get_smaller_batches() -> None:
-    """That a first list took three times as long may be for what was scored beside it."""
+    """A first list may take three times as long because of others scored beside it."""
     queue = queue_of(100)
     queue.learn_first(100, 1)
     queue.learn_again(100, 3)
@@ -254,7 +254,7 @@ def test_who_comes_first_waits_for_who_does_too() -> None:
 
 
 def test_very_small_batches_are_not_paused() -> None:
-    """Of 8 tokens, where 80 are a second."""
+    """They have 8 tokens, where 80 are a second."""
     queue = queue_that_scores(asked("busy", *[41] * 3))
     queue.add(asked("busy", 8))
     assert taken(queue) == ["busy0"]
@@ -263,8 +263,7 @@ def test_very_small_batches_are_not_paused() -> None:
 
 
 def test_nothing_is_paused_for_ever() -> None:
-    """However many clients come that have not asked for a while: after two seconds none of them
-    goes before it."""
+    """After two seconds no other client goes first, however many new ones come."""
     queue = queue_that_scores(asked("busy", *[41] * 20))
     queue.add(asked("new", 24))
     assert taken(queue, slots(queue).first) == ["new0"]
@@ -316,7 +315,7 @@ def test_a_long_tree_takes_as_long_as_it_is() -> None:
 
 
 def test_what_waits_is_shared() -> None:
-    """Of 100 tokens a client may hold 75, and another then three quarters of what is left."""
+    """A client may hold 75 of 100 tokens, and another then three quarters of the rest."""
     queue = queue_of(1000, queue_tokens=100)
     queue.add(asked("a", 40))
     queue.add(asked("a", 35))
@@ -328,7 +327,7 @@ def test_what_waits_is_shared() -> None:
 
 
 def test_retry_after_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who comes back after as long as was said is admitted; not so much sooner."""
+    """A client that returns after the stated time is admitted; much sooner it is not."""
     now = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now)
     queue = queue_of(10)

@@ -70,7 +70,7 @@ def order_of(*asked: tuple[str, str, int]) -> list[str]:
 
 
 def test_a_flood_of_slow_bodies_does_not_hold_up_another_client() -> None:
-    """One was taken before it came; the kind client waited for all forty."""
+    """One body was taken before the kind client came, which once waited for all forty."""
     order = order_of(("hostile", "0.5", 40), ("kind", "0.01", 1))
     assert len(order) == 41 and order.index("kind") == 1
 
@@ -134,7 +134,7 @@ def test_a_client_never_holds_both_children() -> None:
     ],
 )
 def test_what_takes_long_has_children_of_its_own(path: Path, size: int, is_long: bool) -> None:
-    """A text takes ten times as long to read as lists."""
+    """Texts, which take ten times as long to read as lists, have other children."""
     readers, child = Readers(load_settings({}), Metrics()), Child()
     child.gate.set()
     for each in (readers._short, readers._long):

@@ -243,7 +243,7 @@ class _KilledBeforeTheRecord(Storage):
 def test_a_shard_without_its_record_is_not_taken_for_the_one_before(
     wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
 ) -> None:
-    """Of other settings, and by chance as long."""
+    """The older shard has other settings, and by chance the same length."""
     out = str(tmp_path / "out")
     ranker = _ranker(wanted, out, models, checkpoints, "best")
     _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])

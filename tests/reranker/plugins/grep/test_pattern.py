@@ -114,7 +114,7 @@ def pairs(sign: str, table: Table) -> set[tuple[int, int]]:
 def test_names_are_tried_out_until_all_of_the_pattern_holds(
     tree: Tree, first: str, second: str, sign: str, other_sign: str
 ) -> None:
-    """By brute force over pairs of nodes; nltk takes the first node that a name fits."""
+    """Compared by brute force over pairs of nodes; nltk takes the first node that a name fits."""
     table = Table(tree)
     numbers = range(len(table.nodes))
     first_pairs, second_pairs = pairs(sign, table), pairs(other_sign, table)

@@ -60,7 +60,7 @@ def test_a_text_has_the_ratios_of_expected_sums() -> None:
 
 
 def test_the_spread_over_parses_is_that_of_all_combinations() -> None:
-    """To the first order: in a text where each sentence is a small part."""
+    """The two agree to the first order: in a text where each sentence is a small part."""
     copies = 6
     totals = Totals()
     for parses in [IT["saw"]] * copies + [IT["ran"]] * 20:
@@ -82,7 +82,7 @@ def test_the_spread_over_parses_is_that_of_all_combinations() -> None:
 
 
 def test_the_error_over_sentences_is_that_of_drawing_them_again() -> None:
-    """Of a text whose trees are known: the bootstrap's standard error of MLT."""
+    """The bootstrap's standard error of MLT, for a text whose trees are known."""
     generator = np.random.default_rng(1)
     lengths = generator.integers(2, 30, 200)
     totals = Totals()

@@ -250,7 +250,7 @@ def test_right_to_left_text_is_drawn_from_the_right(tmp_path: Path, capsys: Capt
 def test_right_to_left_text_in_a_terminal_has_a_tag_behind_each_word(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    """Whether the terminal reorders letters or not, a tag keeps each word in its place."""
+    """A tag keeps each word in its place, whether the terminal reorders letters or not."""
     text = shown(capsys, write(tmp_path / "trees", HEBREW))
     assert "   ├─ NP נער/NN -LRB-/-LRB- עמרם/NN -RRB-/-RRB-\n   ├─ VP רץ/VB" in text
     persian = write(tmp_path / "persian", "(TOP (VP (VB می\u200cرود)))\n")

@@ -76,7 +76,8 @@ def test_sums_never_exceed_the_prefix_probability_and_rise_to_it(seed: int) -> N
 
 
 def test_words_are_a_distribution() -> None:
-    """What all words may come next sums to what the brackets and the end leave."""
+    """The probabilities of all possible next words sum to 1 minus those of the brackets and the
+    end."""
     member = checkpoint(4)
     models = ForwardModels([member])
     memory = models.memory()

@@ -287,7 +287,7 @@ def fast_step(recipe: FastRecipe, done: float = 0.0) -> float:
 
 
 def test_the_fast_recipe_resumes_from_a_state_that_knows_no_slow_parameters() -> None:
-    """As the states of training were before there were encoders: AdamW's own, with one group."""
+    """Older states, before there were encoders, have AdamW's own form, with one group."""
     old = fast_recipe()
     fast_step(old)
     state = copy.deepcopy(old.state())

@@ -82,7 +82,7 @@ def rows(folder: Path) -> list[dict[str, float]]:
 
 @pytest.mark.parametrize("count", range(1, 14))
 def test_the_order_of_a_sum_is_the_same_for_any_number_of_processes(count: int) -> None:
-    """What processes have added up themselves fits together to one and the same sum."""
+    """The processes' own sums add up to one and the same total."""
     generator = torch.Generator().manual_seed(count)
     terms = torch.randn(count, 50, generator=generator) * 1e3
     expected = _by_halves(terms)
@@ -131,7 +131,7 @@ def test_processes_add_up_their_vectors(size: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("config", [FAST, PAPER], ids=["fast", "paper"])
 def test_without_dropout_the_gradient_is_that_of_the_whole_batch(config: TrainingConfig) -> None:
-    """All of it but the balance of the mixture, which each shard has for itself."""
+    """The balance of the mixture alone is computed for each shard by itself."""
     config = replace(config, model=QUIET, mixture_balance=0.0, shards=0)
     torch.manual_seed(1)
     whole = LanguageModelRun(config, TREES, DEV)

@@ -234,7 +234,7 @@ def test_rare_tags_and_trees_without_tags_are_no_targets() -> None:
 
 
 def test_a_trained_model_learns_more(tmp_path: Path) -> None:
-    """Its weights and its words are where they were; new words, labels and tags come behind."""
+    """Its weights and words keep their places; new words, labels and tags follow."""
     first = tmp_path / "first.pt"
     train(CONFIG, TREES, DEV, first, tmp_path / "log")
     before = load_span_model(first)

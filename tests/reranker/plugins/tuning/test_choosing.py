@@ -139,7 +139,7 @@ def test_scores_are_those_that_rank_orders_by() -> None:
 
 
 def test_near_ties_are_those_of_rank() -> None:
-    """What differs by less than scores are exact to is a tie, and the parser's first is chosen."""
+    """A difference below the exactness of scores is a tie, and the parser's first is chosen."""
     counts = (3, 4, 4)
     tie = [([-10.00004], -5.0, 8, counts), ([-10.0], -5.0, 8, counts)]
     none = [([-10.00006], -5.0, 8, counts), ([-10.0], -5.0, 8, counts)]
