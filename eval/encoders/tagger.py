@@ -13,7 +13,6 @@ right tag before and after. It takes a millisecond a word, most of it to read th
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -27,12 +26,12 @@ from torch.nn import functional
 from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.checkpoints.model_file import content_sha256, stored_weights
 from reranker.checkpoints.span_file import SpanCheckpoint, load_span_model
-from reranker.errors import InputError, RerankError
+from reranker.errors import InputError
 from reranker.files.output import output_path
 from reranker.files.table import aligned
 from reranker.models.batch import PADDING, source_batch
 from reranker.plugins.training.spans import labelled, same_length
-from reranker.process.flags import positive
+from reranker.process.flags import positive, reporting_errors, script_parser
 from reranker.trees.linearize import linearize_tagged
 from reranker.trees.treebank import read_treebank, treebank_files
 
@@ -62,10 +61,9 @@ class Tagger(nn.Module):
         return functional.linear(read.float(), self.tag_output, self.tag_bias)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+@reporting_errors("tagger")
+def main() -> int:
+    parser = script_parser("tagger.py", __doc__)
     add = parser.add_argument
     add("model", type=Path, help="a span model with tags")
     add("--train", required=True, nargs="+", metavar="FILE", help="trees to learn from")
@@ -76,27 +74,25 @@ def main() -> None:
     add("--seed", type=int, default=1, metavar="N", help="default: %(default)s")
     add("--out", type=Path, required=True, metavar="FILE.pt", help="where to write the model")
     arguments = parser.parse_args()
-    try:
-        counts = Counter(treebank_files(arguments.train))
-        dev_files = treebank_files(arguments.dev)
-        out = output_path(arguments.out, [arguments.model, *counts, *dev_files])
-        assert out is not None
-        model = load_span_model(arguments.model)
-        if missing := {*arguments.never} - {*model.vocabulary.tags}:
-            raise InputError(f"--never {min(missing)}: {arguments.model} has no such tag")
-        parts = [read_words(model, name, arguments.never, n) for name, n in counts.items()]
-        train = Words(*map(torch.cat, zip(*parts, strict=True)))
-        before = Tagger(model.model.tag_output, model.model.tag_bias)
-        after = trained(before, train, arguments.epochs, arguments.seed)
-        rows: list[tuple[str, ...]] = [("", "words", "before", "after")]
-        for name in dev_files:
-            dev = read_words(model, name, arguments.never)
-            shares = (f"{100 * accuracy(each, dev):.2f}" for each in (before, after))
-            rows.append((name, f"{len(dev.tags):,}", *shares))
-        print(aligned(rows))
-        write(arguments.model, after, {"never": arguments.never, "words": len(train.tags)}, out)
-    except RerankError as error:
-        sys.exit(f"tagger: {error}")
+    counts = Counter(treebank_files(arguments.train))
+    dev_files = treebank_files(arguments.dev)
+    out = output_path(arguments.out, [arguments.model, *counts, *dev_files])
+    assert out is not None
+    model = load_span_model(arguments.model)
+    if missing := {*arguments.never} - {*model.vocabulary.tags}:
+        raise InputError(f"--never {min(missing)}: {arguments.model} has no such tag")
+    parts = [read_words(model, name, arguments.never, n) for name, n in counts.items()]
+    train = Words(*map(torch.cat, zip(*parts, strict=True)))
+    before = Tagger(model.model.tag_output, model.model.tag_bias)
+    after = trained(before, train, arguments.epochs, arguments.seed)
+    rows: list[tuple[str, ...]] = [("", "words", "before", "after")]
+    for name in dev_files:
+        dev = read_words(model, name, arguments.never)
+        shares = (f"{100 * accuracy(each, dev):.2f}" for each in (before, after))
+        rows.append((name, f"{len(dev.tags):,}", *shares))
+    print(aligned(rows))
+    write(arguments.model, after, {"never": arguments.never, "words": len(train.tags)}, out)
+    return 0
 
 
 def read_words(
@@ -169,4 +165,4 @@ def write(path: Path, tagger: Tagger, information: dict[str, Any], out: Path) ->
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -21,6 +21,7 @@ import io
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 from collections import Counter
@@ -29,6 +30,7 @@ from pathlib import Path
 
 from reranker.files.output import whole_file
 from reranker.files.text import read_lines
+from reranker.process.flags import reporting_errors
 
 _NODE = re.compile(r"\(([^\s()]+) ")
 _SPELLED = {"PRPP": "PRP$", "WPP": "WP$", "-LSB-": "-LRB-", "-RSB-": "-RRB-", "SU": "SYM"}
@@ -37,7 +39,8 @@ _STATIC = ("terms.txt", "headInfo.txt", "bugFix.txt", "featInfo.*")
 _TUNED_ON = 30  # every 30th tree; the programs use the first 1,000
 
 
-def main() -> None:
+@reporting_errors("train_parser")
+def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("trees", type=Path, nargs="+", help="files of a tree a line, .gz")
     parser.add_argument("--programs", type=Path, required=True)
@@ -57,6 +60,7 @@ def main() -> None:
     for label, count in unknown.most_common():
         print(f"{count} trees left out: {label} is not in terms.txt")
     print(f"{arguments.out}: {arguments.out.stat().st_size / 1e6:.1f} MB")
+    return 0
 
 
 def usable(trees: Iterable[str], terms: Iterable[str], unknown: Counter[str]) -> Iterator[str]:
@@ -101,4 +105,4 @@ def pack(model: Path, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

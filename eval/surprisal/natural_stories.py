@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.checkpoints.ensemble_file import ModelNames
-from reranker.errors import InputError, RerankError
+from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import open_whole, output_path
 from reranker.files.own import make_folder, never
 from reranker.files.table import aligned
-from reranker.process.flags import positive, script_parser
+from reranker.process.flags import positive, reporting_errors, script_parser
 
 Column = NDArray[np.float64]
 _FLIPS, _SEED = 10_000, 1
@@ -42,7 +42,8 @@ class Story(NamedTuple):
     columns: dict[str, Column]
 
 
-def main() -> None:
+@reporting_errors("natural_stories.py")
+def main() -> int:
     parser = script_parser("natural_stories.py", __doc__)
     parser.add_argument("--data", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--models", nargs="+", metavar="FILE.pt")
@@ -51,10 +52,8 @@ def main() -> None:
     parser.add_argument("--threads", type=positive, default=1, metavar="N")
     parser.add_argument("--plot", type=Path, metavar="FILE.png")
     arguments = parser.parse_args()
-    try:
-        run(arguments)
-    except (RerankError, OSError) as error:
-        sys.exit(f"natural_stories.py: {error}")
+    run(arguments)
+    return 0
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -240,4 +239,4 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -32,7 +32,7 @@ from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import InputError
 from reranker.files.table import aligned
 from reranker.plugins.surprisal.surprisal import surprisal
-from reranker.process.flags import positive, script_parser
+from reranker.process.flags import positive, reporting_errors, script_parser
 
 _DRAWS, _SEED = 1_000_000, 1
 _REGION = re.compile(r"\(\s*(\d+|\*)\s*;\s*%([^%()]+)%\s*\)")
@@ -235,7 +235,8 @@ def _percentages(name: str, values: Values, chances: Values) -> list[str]:
     return [name, *(f"{each:.1f}" for each in (*values, values[chances > 0].mean()))]
 
 
-def main() -> None:
+@reporting_errors("test_suites.py")
+def main() -> int:
     parser = script_parser("test_suites.py", __doc__)
     parser.add_argument(
         "suites", nargs="+", type=Path, metavar="SUITES", help="files, and folders of them"
@@ -249,11 +250,9 @@ def main() -> None:
     )
     parser.add_argument("--beam", type=positive, default=100, metavar="K")
     parser.add_argument("--threads", type=positive, default=1, metavar="N")
-    try:
-        run(parser.parse_args())
-    except (InputError, OSError) as error:
-        sys.exit(f"test_suites.py: {error}")
+    run(parser.parse_args())
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -19,13 +19,13 @@ from collections.abc import Mapping, Sequence
 
 from figures import NONE, p_text
 
-from reranker.errors import InputError, RerankError
+from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
 from reranker.files.table import grid
 from reranker.outputs.ranked_file import ranked_lines
 from reranker.plugins.tuning.lists import ScoredLists, read_scored
 from reranker.plugins.tuning.significance import compare
-from reranker.process.flags import script_parser, whole_number
+from reranker.process.flags import reporting_errors, script_parser, whole_number
 from reranker.ranking import Weighing
 
 Subset = tuple[str, ...]
@@ -97,6 +97,7 @@ def _weighing(members: Sequence[str], some: Sequence[str]) -> Weighing:
     return Weighing(member_weights=tuple(float(name in some) for name in members))
 
 
+@reporting_errors("ablation")
 def main(argv: Sequence[str]) -> int:
     """Print the table; return 0, or 2 for files or names that cannot be used."""
     parser = script_parser("ablation.py", __doc__)
@@ -105,13 +106,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--subset", nargs="+", action="append", default=[], metavar="MEMBER")
     parser.add_argument("--candidates", type=whole_number(1), metavar="N")
     arguments = parser.parse_args(argv)
-    try:
-        sets = dict(read_set(each, arguments.candidates) for each in arguments.sets)
-        wanted = subsets(arguments.members, arguments.subset)
-        table = rows(sets, arguments.members, wanted)
-    except RerankError as error:
-        print(f"ablation: {error}", file=sys.stderr)
-        return 2
+    sets = dict(read_set(each, arguments.candidates) for each in arguments.sets)
+    wanted = subsets(arguments.members, arguments.subset)
+    table = rows(sets, arguments.members, wanted)
     heads = [head for name in sets for head in (name, "p", "gap closed")]
     print(grid(["models", *heads], table))
     return 0

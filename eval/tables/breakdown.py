@@ -18,14 +18,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from figures import p_text
 
-from reranker.errors import InputError, RerankError
+from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
 from reranker.files.table import grid
 from reranker.files.text import read_lines
 from reranker.outputs.ranked_file import ranked_lines
 from reranker.plugins.tuning.lists import ScoredLists, read_scored
 from reranker.plugins.tuning.significance import compare
-from reranker.process.flags import script_parser
+from reranker.process.flags import reporting_errors, script_parser
 from reranker.ranking import Weighing
 
 _LENGTHS = (10, 20, 30, 40)
@@ -82,17 +82,14 @@ def rows(lists: ScoredLists, groups: Mapping[str, Sequence[int]]) -> list[list[s
     return table
 
 
+@reporting_errors("breakdown")
 def main(argv: Sequence[str]) -> int:
     """Print the table; return 0, or 2 for files that cannot be used."""
     parser = script_parser("breakdown.py", __doc__)
     parser.add_argument("sets", nargs="+", metavar="NAME=RANKED,GOLD[,GENRES]")
-    try:
-        for each in parser.parse_args(argv).sets:
-            name, lists, groups = read_set(each)
-            print(f"{name}:\n\n{grid(HEADS, rows(lists, groups))}\n")
-    except RerankError as error:
-        print(f"breakdown: {error}", file=sys.stderr)
-        return 2
+    for each in parser.parse_args(argv).sets:
+        name, lists, groups = read_set(each)
+        print(f"{name}:\n\n{grid(HEADS, rows(lists, groups))}\n")
     return 0
 
 

@@ -25,7 +25,7 @@ from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_path, whole_file
 from reranker.files.own import check_new, make_folder
 from reranker.files.table import grid
-from reranker.process.flags import positive, script_parser
+from reranker.process.flags import positive, reporting_errors, script_parser
 from reranker.trees.linearize import cleaned
 from reranker.trees.treebank import read_treebank, treebank_files
 
@@ -94,6 +94,7 @@ def plot(rows: Sequence[tuple[int, float, float]], path: Path) -> None:
     save_figure(figure, path)
 
 
+@reporting_errors("learning_curve.py")
 def main(argv: Sequence[str] | None = None) -> int:
     parser = script_parser("learning_curve.py", __doc__)
     add = parser.add_argument
@@ -105,30 +106,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--plot", type=Path, metavar="FILE", help="a picture of the curve")
     add("--threads", type=positive, default=1)
     given = parser.parse_args(argv)
-    try:
-        picture = output_path(given.plot, treebank_files([given.trees, given.dev]))
-        trees = [cleaned(tree).to_string() for tree in read_treebank([given.trees])]
-        dev, words = given.work / "dev.mrg", given.work / "dev.words"
-        make_folder(given.work)
-        gold = [cleaned(tree) for tree in read_treebank([given.dev])]
-        write_lines(dev, [tree.to_string() for tree in gold])
-        write_lines(words, [" ".join(tree.words()) for tree in gold])
-        rows = []
-        for size in given.sizes:
-            folder = given.work / str(size)
-            if not (folder / "train.mrg").exists():
-                check_new(folder, "choose another --work")
-            make_folder(folder)
-            write_lines(folder / "train.mrg", evenly(trees, size))
-            model = trained(folder / "train.mrg", dev, given.stages, given.threads)
-            rows.append((size, *figures(model, words, dev, given.threads)))
-        table = [(f"{size:,}", f"{f1:.2f}", f"{tags:.2f}") for size, f1, tags in rows]
-        print(grid(("trees", "F1", "tags"), table))
-        if picture is not None:
-            plot(rows, picture)
-    except RerankError as error:
-        print(f"learning_curve.py: {error}", file=sys.stderr)
-        return 2
+    picture = output_path(given.plot, treebank_files([given.trees, given.dev]))
+    trees = [cleaned(tree).to_string() for tree in read_treebank([given.trees])]
+    dev, words = given.work / "dev.mrg", given.work / "dev.words"
+    make_folder(given.work)
+    gold = [cleaned(tree) for tree in read_treebank([given.dev])]
+    write_lines(dev, [tree.to_string() for tree in gold])
+    write_lines(words, [" ".join(tree.words()) for tree in gold])
+    rows = []
+    for size in given.sizes:
+        folder = given.work / str(size)
+        if not (folder / "train.mrg").exists():
+            check_new(folder, "choose another --work")
+        make_folder(folder)
+        write_lines(folder / "train.mrg", evenly(trees, size))
+        model = trained(folder / "train.mrg", dev, given.stages, given.threads)
+        rows.append((size, *figures(model, words, dev, given.threads)))
+    table = [(f"{size:,}", f"{f1:.2f}", f"{tags:.2f}") for size, f1, tags in rows]
+    print(grid(("trees", "F1", "tags"), table))
+    if picture is not None:
+        plot(rows, picture)
     return 0
 
 

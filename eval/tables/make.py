@@ -25,18 +25,19 @@ from figures import FOLDS, Figures, markdown
 from steps import StudyWork
 from study import Study, StudyTable
 
-from reranker.errors import InputError, RerankError
+from reranker.errors import InputError
 from reranker.files.claim import claimed
 from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole
 from reranker.files.own import always, check_new, make_folder, never, record_in
-from reranker.process.flags import positive, script_parser
+from reranker.process.flags import positive, reporting_errors, script_parser
 
 # The part of the budget for training; scoring, mostly of n-best lists, is known to take less than
 # the rest with the study's own number of sentences.
 TRAINING_SHARE = 0.6
 
 
+@reporting_errors("tables")
 def main(argv: Sequence[str]) -> int:
     """Make the tables; return 0, 1 if a row failed, 2 if nothing could be done, 130 if
     interrupted."""
@@ -48,9 +49,6 @@ def main(argv: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return _make(arguments)
-    except RerankError as error:
-        print(f"tables: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("tables: interrupted; the same command resumes", file=sys.stderr)
         return 130

@@ -24,13 +24,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from reranker.errors import InputError, RerankError
+from reranker.errors import InputError
 from reranker.files.output import open_whole
 from reranker.files.own import check_own, make_folder, never
 from reranker.files.table import aligned
 from reranker.files.text import open_text
 from reranker.nbest.words import split_words
-from reranker.process.flags import positive, script_parser, weight
+from reranker.process.flags import positive, reporting_errors, script_parser, weight
 from reranker.text.running import MARKS, line_fault
 
 UNKNOWN = "<unk>"
@@ -164,6 +164,7 @@ def table(parts: Iterable[CorpusPart], vocabulary: int) -> str:
     return f"{aligned(rows)}\nvocabulary: {vocabulary:,} words"
 
 
+@reporting_errors("corpus")
 def main(argv: Sequence[str]) -> int:
     """Make a corpus."""
     parser = script_parser("corpus.py", __doc__)
@@ -183,23 +184,19 @@ def main(argv: Sequence[str]) -> int:
         share if arguments.held_out is None else arguments.held_out
         for share in kind.held_out.values()
     ]
-    try:
-        for name in ("train", *kind.held_out):
-            check_own(out / f"{kind.prefix}.{name}.txt", never)
-        counts = {path: files.count(path) for path in arguments.files}
-        if kind.articles and (empty := [path for path, words in counts.items() if not words]):
-            raise InputError(f"{empty[0]}: an article without words")
-        *held_out, train = divided(counts, shares, arguments.seed)
-        known = most_frequent(files, train, arguments.words)
-        make_folder(out)
-        named = {"train": train, **dict(zip(kind.held_out, held_out, strict=True))}
-        parts = [
-            write_part(files, paths, known, out / f"{kind.prefix}.{name}.txt", kind.articles)
-            for name, paths in named.items()
-        ]
-    except RerankError as error:
-        print(f"corpus: {error}", file=sys.stderr)
-        return 2
+    for name in ("train", *kind.held_out):
+        check_own(out / f"{kind.prefix}.{name}.txt", never)
+    counts = {path: files.count(path) for path in arguments.files}
+    if kind.articles and (empty := [path for path, words in counts.items() if not words]):
+        raise InputError(f"{empty[0]}: an article without words")
+    *held_out, train = divided(counts, shares, arguments.seed)
+    known = most_frequent(files, train, arguments.words)
+    make_folder(out)
+    named = {"train": train, **dict(zip(kind.held_out, held_out, strict=True))}
+    parts = [
+        write_part(files, paths, known, out / f"{kind.prefix}.{name}.txt", kind.articles)
+        for name, paths in named.items()
+    ]
     print(table(parts, len(known)))
     return 1 if files.refused else 0
 

@@ -13,10 +13,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from reranker.errors import RerankError
 from reranker.files.table import aligned
 from reranker.nbest.words import written as unescaped
-from reranker.process.flags import script_parser
+from reranker.process.flags import reporting_errors, script_parser
 from reranker.text.splitting import stretches
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import read_treebank, treebank_files
@@ -74,6 +73,7 @@ def written(tree: Tree) -> str:
     return text
 
 
+@reporting_errors("sentence_ends")
 def main(argv: Sequence[str]) -> int:
     """Print the table; return 0, or 2 if files cannot be used."""
     parser = script_parser("sentence_ends.py", __doc__)
@@ -81,19 +81,15 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--show", action="store_true", help="the ends that are wrong or missed")
     arguments = parser.parse_args(argv)
     rows: list[tuple[str, ...]] = [("treebank", "ends", "found", "right", "precision", "recall")]
-    try:
-        for name in treebank_files(arguments.files):
-            text, right, found = ends(read_treebank([name]))
-            counts = len(right), len(found), len(right & found)
-            shares = (100 * counts[2] / max(1, all_of) for all_of in (counts[1], counts[0]))
-            rows.append((name, *map(str, counts), *(f"{share:.1f}" for share in shares)))
-            for place in sorted(right ^ found) if arguments.show else ():
-                kind = "missed" if place in right else "wrong"
-                around = text[max(0, place - _AROUND) : place], text[place : place + _AROUND]
-                print(f"{kind}: {'|'.join(around)}")
-    except RerankError as error:
-        print(f"sentence_ends: {error}", file=sys.stderr)
-        return 2
+    for name in treebank_files(arguments.files):
+        text, right, found = ends(read_treebank([name]))
+        counts = len(right), len(found), len(right & found)
+        shares = (100 * counts[2] / max(1, all_of) for all_of in (counts[1], counts[0]))
+        rows.append((name, *map(str, counts), *(f"{share:.1f}" for share in shares)))
+        for place in sorted(right ^ found) if arguments.show else ():
+            kind = "missed" if place in right else "wrong"
+            around = text[max(0, place - _AROUND) : place], text[place : place + _AROUND]
+            print(f"{kind}: {'|'.join(around)}")
     print(aligned(rows))
     return 0
 

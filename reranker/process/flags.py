@@ -1,10 +1,17 @@
-"""Types of flags, which argparse calls with the text of a value, for commands and scripts."""
+"""Types of flags, which argparse calls with the text of a value, and the frame of a script."""
 
 from __future__ import annotations
 
 import argparse
+import functools
 import math
+import sys
 from collections.abc import Callable
+from typing import ParamSpec
+
+from reranker.errors import RerankError
+
+P = ParamSpec("P")
 
 
 def script_parser(program: str, description: str | None) -> argparse.ArgumentParser:
@@ -12,6 +19,23 @@ def script_parser(program: str, description: str | None) -> argparse.ArgumentPar
     return argparse.ArgumentParser(
         prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+
+
+def reporting_errors(program: str) -> Callable[[Callable[P, int]], Callable[P, int]]:
+    """Return a decorator for a script's main: errors in its input are printed, with exit code 2."""
+
+    def decorate(main: Callable[P, int]) -> Callable[P, int]:
+        @functools.wraps(main)
+        def reporting(*arguments: P.args, **named: P.kwargs) -> int:
+            try:
+                return main(*arguments, **named)
+            except (RerankError, OSError) as error:
+                print(f"{program}: {error}", file=sys.stderr)
+                return 2
+
+        return reporting
+
+    return decorate
 
 
 def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:

@@ -41,5 +41,5 @@ def test_the_mean_of_models_is_that_of_their_weights(tmp_path: Path) -> None:
     save_span_model(tmp_path / "4.pt", other.model, other.vocabulary, {})
     refused = _run(tmp_path, "1.pt", "4.pt")
     expected_message = "mean_weights: 4.pt: it does not have the words, labels and sizes of 1.pt\n"
-    assert (refused.returncode, refused.stderr) == (1, expected_message)
-    assert _run(tmp_path, "mean.pt", "1.pt").returncode == 1  # it would be replaced
+    assert (refused.returncode, refused.stderr) == (2, expected_message)
+    assert _run(tmp_path, "mean.pt", "1.pt").returncode == 2  # it would be replaced

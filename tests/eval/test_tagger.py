@@ -77,6 +77,6 @@ def test_the_tagger_learns_and_all_else_stays(folder: Path) -> None:
 def test_what_cannot_be_used_is_refused(folder: Path, flags: list[str], message: str) -> None:
     before = (folder / "before.pt").read_bytes()
     run = _run(folder, *flags)
-    assert run.returncode == 1 and run.stderr.startswith("tagger: ") and message in run.stderr
+    assert run.returncode == 2 and run.stderr.startswith("tagger: ") and message in run.stderr
     assert (folder / "before.pt").read_bytes() == before
     assert not (folder / "after.pt").exists()
