@@ -26,9 +26,9 @@ Group = Literal["commands", "parsers", "outputs", "trainings", "servers", "child
 """``commands``: modules with ``EXAMPLES``, ``add_arguments`` and ``run`` (reranker.commands.main).
 ``parsers``: a ``Factory`` (reranker.parsers.parser). ``outputs``: a function from a ``Ranking`` to
 the text of its answer, without the final line break (ours: reranker.outputs.registry).
-``trainings``: how `rerank train` trains an architecture other than language and span models.
-``servers``: how `rerank serve` serves elsewhere than in its own process. ``children``: modules
-that run in child processes of the service."""
+``trainings``: trainers of `rerank train` for architectures other than language and span models.
+``servers``: servers of `rerank serve` outside its own process. ``children``: modules that run in
+child processes of the service."""
 
 
 class Entry(NamedTuple):
