@@ -23,7 +23,7 @@ from reranker.evaluation.brackets import GoldTrees, corpus_f1
 from reranker.files.table import grid
 from reranker.files.text import read_lines
 from reranker.outputs.ranked_file import ranked_lines
-from reranker.plugins.tuning.lists import ScoredLists, read_scored
+from reranker.plugins.tuning.scored_lists import ScoredLists, read_scored
 from reranker.plugins.tuning.significance import compare
 from reranker.process.flags import reporting_errors, script_parser
 from reranker.ranking import Weighing

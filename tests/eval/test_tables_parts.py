@@ -11,7 +11,7 @@ import pytest
 
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTrees
-from reranker.plugins.tuning.lists import read_scored
+from reranker.plugins.tuning.scored_lists import read_scored
 from tests.eval.toy_study import STUDY, TABLES, make, module, write_data
 from tests.reranker.plugins.tuning.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
 

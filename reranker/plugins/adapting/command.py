@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int:
     with loading("PyTorch"):
         from reranker.plugins.adapting import stages
-        from reranker.plugins.adapting.report import report
+        from reranker.plugins.adapting.adaptation_report import report
         from reranker.plugins.adapting.stages import choices
 
     def load() -> Reranker:

@@ -39,7 +39,7 @@ from reranker.plugins.analysis.mixture import (
 from reranker.plugins.analysis.rank import matrix_rank, rank_report
 from reranker.plugins.analysis.readings import LinearTree, Tick, ignore, read_trees, token_count
 from reranker.plugins.analysis.report import Report, names
-from reranker.plugins.analysis.running import (
+from reranker.plugins.analysis.running_text import (
     RunningText,
     Source,
     Values,

@@ -18,7 +18,7 @@ from reranker.errors import InputError
 from reranker.models import LanguageModel
 from reranker.plugins.analysis.readings import Tick, ignore
 from reranker.plugins.analysis.report import Report, legend_beside, panels, percent
-from reranker.plugins.analysis.running import Source, read_source
+from reranker.plugins.analysis.running_text import Source, read_source
 from reranker.trees.linearize import is_word
 
 if TYPE_CHECKING:

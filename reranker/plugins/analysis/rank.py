@@ -16,7 +16,7 @@ from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.plugins.analysis.mixture import component_layers
 from reranker.plugins.analysis.readings import LinearTree, ReadBatch, Tick, ignore, read_in_batches
 from reranker.plugins.analysis.report import Report
-from reranker.plugins.analysis.running import RunningText, Source, read_source
+from reranker.plugins.analysis.running_text import RunningText, Source, read_source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,7 +23,7 @@ from reranker.nbest.words import split_words
 from reranker.process.flags import number_from, positive
 
 if TYPE_CHECKING:
-    from reranker.plugins.generation.search import Hypothesis
+    from reranker.plugins.generation.beam_search import Hypothesis
 
 EXAMPLES = """examples:
   rerank generate --models parser.pt --source sentences.txt --out parses.fairseq
@@ -75,8 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
         import torch
 
         from reranker.checkpoints.devices import devices
+        from reranker.plugins.generation.beam_search import BeamSettings, generate
         from reranker.plugins.generation.encoder_decoder_file import load_generators
-        from reranker.plugins.generation.search import BeamSettings, generate
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     (device, *more) = devices(arguments.device)
@@ -132,6 +132,6 @@ def _text(number: int, words: Sequence[str], outputs: Sequence[Hypothesis[str]],
     """Return a sentence's outputs, without the last line break."""
     if form == "text":
         return "\n".join(" ".join(each.tokens) for each in outputs)
-    from reranker.plugins.generation.search import fairseq_text
+    from reranker.plugins.generation.beam_search import fairseq_text
 
     return fairseq_text(number, words, outputs)

@@ -16,8 +16,8 @@ from reranker.nbest.notation import Notation
 from reranker.parsers.answers import NAME, usable
 from reranker.parsers.in_process import InProcessParser
 from reranker.parsers.parser import CANDIDATES, ParserSettings
+from reranker.plugins.generation.beam_search import BeamSettings, Hypothesis, generate
 from reranker.plugins.generation.encoder_decoder_file import load_generators
-from reranker.plugins.generation.search import BeamSettings, Hypothesis, generate
 
 _GENERATED = Source(NAME, Notation.LINEARIZED, repair=True, restore=True)
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.evaluation.brackets import corpus_f1
-from reranker.plugins.tuning.lists import ScoredLists
-from reranker.plugins.tuning.search import tune
+from reranker.plugins.tuning.scored_lists import ScoredLists
 from reranker.plugins.tuning.significance import randomisation_p
+from reranker.plugins.tuning.weight_search import tune
 from reranker.ranking import Weighing
 
 WEIGHTS = tuple(round(step * 0.05, 2) for step in range(21))

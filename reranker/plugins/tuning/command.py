@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from reranker.plugins.tuning.choosing import Outcome
-    from reranker.plugins.tuning.lists import ScoredLists
+    from reranker.plugins.tuning.scored_lists import ScoredLists
     from reranker.ranking import Weighing
 
 EXAMPLES = """examples:
@@ -100,7 +100,7 @@ def _read(arguments: argparse.Namespace, paths: Sequence[Path]) -> ScoredLists:
     """Read the scored lists. Raises InputError for files that do not match each other or the models
     at ``paths``."""
     from reranker.evaluation.brackets import GoldTrees
-    from reranker.plugins.tuning.lists import read_scored
+    from reranker.plugins.tuning.scored_lists import read_scored
 
     ranked = ranked_lines(arguments.ranked, treebank_files(arguments.gold)[0])
     gold = GoldTrees(arguments.gold, arguments.gold_tags)
@@ -184,7 +184,7 @@ def _draw(figure: Figure, lists: ScoredLists, chosen: Weighing) -> None:
     """Draw F1 of the lists by ``lm_weight``, with the other weights of ``chosen``. Raises
     InputError if there are no parser scores to mix with."""
     from reranker.evaluation.brackets import corpus_f1
-    from reranker.plugins.tuning.search import WINDOW, f1_by_lm_weight
+    from reranker.plugins.tuning.weight_search import WINDOW, f1_by_lm_weight
 
     if not lists.has_parser_scores:
         raise InputError("nothing to plot: without parser scores only one weight is possible")

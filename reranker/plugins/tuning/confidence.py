@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.evaluation.brackets import f1_by_row
-from reranker.plugins.tuning.lists import Array, ScoredLists
+from reranker.plugins.tuning.scored_lists import Array, ScoredLists
 from reranker.ranking import Weighing
 from reranker.ranking.confidence import FEATURES, Calibration, features
 

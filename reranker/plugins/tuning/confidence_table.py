@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from reranker.plugins.tuning.confidence import Judged
-    from reranker.plugins.tuning.lists import ScoredLists
+    from reranker.plugins.tuning.scored_lists import ScoredLists
     from reranker.ranking import Weighing
     from reranker.ranking.confidence import Calibration
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from reranker.models.encoder_decoder import EncoderDecoder
-from reranker.plugins.generation.search import BeamSettings, Hypothesis, beam_search
+from reranker.plugins.generation.beam_search import BeamSettings, Hypothesis, beam_search
 from tests.models.encoder_decoders import CONFIGS, SENTENCES, build, padded
 
 EOS, UNKNOWN, WORDS = 0, 3, 4

@@ -14,7 +14,7 @@ from reranker.commands.main import main
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
 from reranker.nbest import Candidate, NBest
 from reranker.plugins.tuning.choosing import choose, cross_validated, outcomes
-from reranker.plugins.tuning.lists import read_scored
+from reranker.plugins.tuning.scored_lists import read_scored
 from reranker.ranking import Scored, Weighing, rank
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.plugins.tuning.tuned_lists import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from reranker.plugins.tuning.lists import ScoredLists
+from reranker.plugins.tuning.scored_lists import ScoredLists
 
 GOLD = "(TOP (S (NP (A a)) (VP (B b) (NP (C c)))))"  # brackets S, NP, VP, NP
 WORSE = "(S1 (S (NP (A a)) (VP (B b) (C c))))"  # matches 3 of its 3, gold 4

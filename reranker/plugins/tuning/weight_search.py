@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reranker.evaluation.brackets import f1_by_row
-from reranker.plugins.tuning.lists import Array, ScoredLists
+from reranker.plugins.tuning.scored_lists import Array, ScoredLists
 from reranker.ranking import Weighing
 
 # The best point of a line, of so many tried, is the middle of the window (this share of the line on

@@ -18,7 +18,7 @@ from reranker.models import LanguageModel
 from reranker.plugins.analysis.last_word import last_word, read_set
 from reranker.plugins.analysis.mixture import mixture_weights
 from reranker.plugins.analysis.rank import _singular_values, matrix_rank
-from reranker.plugins.analysis.running import (
+from reranker.plugins.analysis.running_text import (
     RunningText,
     averaged,
     predicted_tokens,

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-import reranker.plugins.generation.search as search
+import reranker.plugins.generation.beam_search as search
+from reranker.plugins.generation.beam_search import BeamSettings, Hypothesis, generate
 from reranker.plugins.generation.encoder_decoder_file import Generator, load_generator
-from reranker.plugins.generation.search import BeamSettings, Hypothesis, generate
 from tests.reranker.plugins.generation.generators import pairs, trained_parser
 
 SENTENCES = [list(pair.source) for pair in pairs()]

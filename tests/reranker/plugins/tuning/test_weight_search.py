@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reranker.evaluation.brackets import corpus_f1
-from reranker.plugins.tuning.search import StepFunction, f1_along, f1_by_lm_weight, tune
+from reranker.plugins.tuning.weight_search import StepFunction, f1_along, f1_by_lm_weight, tune
 from reranker.ranking import Weighing
 from tests.reranker.plugins.tuning.tuned_lists import lists, random_lists
 
