@@ -1,4 +1,4 @@
-"""How soon answers come: start-up, one list; and what a bulk run takes.
+"""The time until answers come: start-up, one list; and the time of a bulk run.
 
     python -m benchmarks.latency [MEASURE ...] [--lists LISTS] [--models FILE ...] [--quick]
 

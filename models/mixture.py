@@ -103,7 +103,7 @@ def negative_log_likelihood(
 
 
 class _NegativeLogLikelihood(torch.autograd.Function):
-    """With gamma_j = pi_j p_j[target] / P, the loss's derivative by logit_j[v] is
+    """The loss and its derivative: with gamma_j = pi_j p_j[target] / P, that by logit_j[v] is
     gamma_j (p_j[v] - [v = target]); p_j stays exp(logit) times a factor of its row throughout.
 
     Bias and row sums are columns of the matrix products, [k, 1, 0] against [W, b, 1]:

@@ -84,12 +84,8 @@ OTHER_WORDS = re.compile(
     r"|With)\s"
 )
 LEFT = {
-    "benchmarks": 2,
-    "eval": 6,
-    "models": 1,
     "reranker/commands": 5,
     "reranker/parsers": 3,
-    "reranker/plugins": 8,
     "service": 33,
 }
 

@@ -1,4 +1,4 @@
-"""How fast candidates are scored: the authors' code, the obvious way, and each stage of ours.
+"""The speed of scoring candidates: the authors' code, the obvious way, and each stage of ours.
 
     python -m benchmarks.scoring --lists LISTS [--authors CHECKOUT] [--paper-size]
 

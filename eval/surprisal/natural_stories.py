@@ -1,4 +1,4 @@
-"""What surprisal says about reading times: the Natural Stories corpus (Futrell et al. 2021).
+"""Reading times predicted from surprisal: the Natural Stories corpus (Futrell et al. 2021).
 
     python eval/surprisal/natural_stories.py --data natural_stories/ --beam 10 100 --keep kept/
 

@@ -1,4 +1,5 @@
-"""How often a model's surprisals are as test suites of syntax predict, in the form of SyntaxGym.
+"""The share of predictions that a model's surprisals meet, in test suites of syntax in the form of
+SyntaxGym.
 
     git clone https://github.com/cpllab/syntactic-generalization
     python eval/surprisal/test_suites.py syntactic-generalization/test_suites/json

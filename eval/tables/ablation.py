@@ -1,5 +1,5 @@
-"""What each member of an ensemble adds: F1 of each alone, of all but each, and of chosen subsets,
-from one ranked output.
+"""The contribution of each member of an ensemble: F1 of each alone, of all but each, and of chosen
+subsets, from one ranked output.
 
     rerank --nbest gum.nbest --models ckpt/*.pt --output ranked --out gum.jsonl
     python eval/tables/ablation.py gum=gum.jsonl,gum.mrg craft=craft.jsonl,craft.mrg \\

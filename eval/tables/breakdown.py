@@ -1,5 +1,5 @@
-"""Where reranking gains: F1 of the parser's first trees and of the chosen ones, by the sentence's
-length and, where a file says it, by genre.
+"""The gains of reranking by group: F1 of the parser's first trees and of the chosen ones, by the
+sentence's length and, where a file says it, by genre.
 
     rerank parse gum.words --tokens --output ranked --out gum.jsonl
     python eval/tables/breakdown.py GUM=gum.jsonl,gum_wh/dev.mrg.gz,gum_wh/dev.genres.txt.gz \\

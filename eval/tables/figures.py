@@ -1,4 +1,4 @@
-"""From scored files to a table: its figures as plain data, for its JSON, and as Markdown.
+"""The figures of a table from scored files: as plain data, for its JSON, and as Markdown.
 
 Every model is scored once; ensembles, weights and tests are arithmetic on those scores.
 """

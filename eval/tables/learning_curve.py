@@ -1,5 +1,5 @@
-"""What more trees give: a parser trained on 500, 1,000, ... of a treebank's trees, and F1 of the
-first tree that each proposes for the dev sentences.
+"""The gain from more trees: a parser trained on 500, 1,000, ... of a treebank's trees, and F1 of
+the first tree that each proposes for the dev sentences.
 
     python eval/tables/learning_curve.py train.mrg.gz dev.mrg.gz --sizes 500 1000 2000 4000 \\
         --train "--config parser-frozen --language id --encoder e5" \\

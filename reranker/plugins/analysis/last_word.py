@@ -1,4 +1,4 @@
-"""How well models predict the last word of passages such as LAMBADA's (Daniluk 2016, Tables 4.5 to
+"""The prediction of the last word of passages such as LAMBADA's (Daniluk 2016, Tables 4.5 to
 4.7; Paperno et al. 2016)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a mixture of softmaxes shares its weight among its components, and among the layers."""
+"""The weights of a mixture of softmaxes, by component and by layer."""
 
 from __future__ import annotations
 

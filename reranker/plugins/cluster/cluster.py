@@ -1,4 +1,4 @@
-"""From shards to shards, on the machines of a Ray cluster or the cores of this one."""
+"""The work from shards to shards, on the machines of a Ray cluster or the cores of this one."""
 
 from __future__ import annotations
 

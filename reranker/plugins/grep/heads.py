@@ -1,4 +1,4 @@
-"""Which child of a constituent is its head: the rules of Collins (1999, appendix A), which tregex
+"""The head among a constituent's children: the rules of Collins (1999, appendix A), which tregex
 uses for ``<#``."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How two nodes can stand to each other, by the signs of tgrep2 and tregex."""
+"""The relations between two nodes, by the signs of tgrep2 and tregex."""
 
 from __future__ import annotations
 

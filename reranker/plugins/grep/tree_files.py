@@ -1,6 +1,6 @@
-"""From files to output for `rerank grep` and `rerank measure`: treebanks, n-best lists and raw
-text, each sentence with its trees and their probabilities. The messages about each file are kept,
-so that a run with ``--out`` can be resumed."""
+"""The way from files to output for `rerank grep` and `rerank measure`: treebanks, n-best lists
+and raw text, each sentence with its trees and their probabilities. The messages about each file
+are kept, so that a run with ``--out`` can be resumed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which word to expect after a bracket: hypotheses that can lead to the word that comes are read
-first (the look-ahead of Roark 2001, "Probabilistic Top-Down Parsing and Language Modeling"). The
+"""The words to expect after a bracket: hypotheses that can lead to the next word are read first
+(the look-ahead of Roark 2001, "Probabilistic Top-Down Parsing and Language Modeling"). The
 estimate only orders continuations: it never enters a probability."""
 
 from __future__ import annotations

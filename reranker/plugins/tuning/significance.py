@@ -1,4 +1,4 @@
-"""Is one parser really better than another? Tests of differences in corpus F1.
+"""Tests of differences in corpus F1: whether one parser is really better than another.
 
 Corpus F1 is not a mean over sentences, so no t-test applies; both tests here compute it again from
 brackets drawn sentence by sentence. Both systems are drawn together: a sentence is about equally
