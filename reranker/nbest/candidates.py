@@ -74,8 +74,10 @@ def raw_list(
     scores = list(map(_finite, parser_scores))
     if len(scores) != len(trees):
         raise InputError(f"{len(scores)} parser scores for {len(trees)} candidates")
+    historical = [tree for tree in trees if isinstance(tree, str) and psd.is_historical(tree)]
+    has_lemmas = psd.has_lemmas(historical)
     raw = [
-        _raw_candidate(tree, score, place if line is None else line)
+        _raw_candidate(tree, score, place if line is None else line, has_lemmas)
         for place, (tree, score) in enumerate(zip(trees, scores, strict=True), 1)
     ]
     return RawList(printable(id), 1 if line is None else line, raw, sentence)
@@ -108,12 +110,12 @@ def log_probabilities(scores: Iterable[SupportsFloat | None]) -> list[Any]:
     return checked
 
 
-def _raw_candidate(tree: Any, score: float | None, line: int) -> RawCandidate:
+def _raw_candidate(tree: Any, score: float | None, line: int, has_lemmas: bool) -> RawCandidate:
     try:
         if isinstance(tree, str):
             text = _LINE_BREAK.sub(" ", tree)
             if psd.is_historical(text):
-                text = psd.plain(text) or ""
+                text = psd.plain(text, has_lemmas=has_lemmas) or ""
             return RawCandidate(line, text, score)
         if isinstance(tree, Mapping | tuple):
             message = f"expected a tree, not a {type(tree).__name__}: scores go in parser_scores"

@@ -4,6 +4,8 @@ trees of plain words."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from reranker.errors import TreeError
 from reranker.trees.tree import Tree
@@ -15,8 +17,12 @@ _NUMBER = "NUM"  # whose leaf 0 is a word
 _ID = re.compile(r"\(ID\s+[^(),\s]+,[^()\s]*\s*\)\s*\)\s*$")
 _NAMELESS_ROOT = re.compile(r"\s*\(\s*\(")
 _LEMMA = re.compile(r"(?<=.)-[^-]+$")
+_LEAF = re.compile(r"\(([^\s()]+)\s+([^\s()]+)\s*\)")
+_MIN_LEMMAS = 3
 _DASH = "<dash>"
-_JOINT = "$"
+_FIRST_HALF = re.compile(r"(?<=.)\$$")
+_SECOND_HALF = re.compile(r"^\$(?=[^\d$])")
+_JOINT = "\0"
 
 
 def has_id(line: str) -> bool:
@@ -29,29 +35,64 @@ def is_historical(text: str) -> bool:
     return has_id(text) and _NAMELESS_ROOT.match(text) is not None
 
 
-def plain(text: str) -> str | None:
+def has_lemmas(texts: Iterable[str]) -> bool:
+    """Return whether the leaves in these lines or trees of a corpus end with lemmas: more than half
+    of them, and at least ``_MIN_LEMMAS``, have a hyphen. One tree alone may hold hyphenated words.
+    """
+    found = [word for text in texts for leaf in _LEAF.findall(text) if (word := _word(*leaf))]
+    lemmas = sum(_LEMMA.search(word) is not None for word in found)
+    return lemmas >= _MIN_LEMMAS and 2 * lemmas > len(found)
+
+
+def plain(text: str, *, has_lemmas: bool) -> str | None:
     """Return the tree without identifiers, codes, lemmas and empty elements; None if no word is
     left.
 
-    The text after a leaf's last hyphen is its lemma if most leaves of the tree have one. The two
+    If the corpus ``has_lemmas``, the text after a leaf's last hyphen is its lemma. The two
     parts of a word, ``hest$ $inn``, are joined, with the tag of the first, if both are children of
-    the same constituent.
+    the same constituent; elsewhere they are two words without marks.
 
     >>> plain("( (IP-MAT (NP-SBJ *con*) (VBDI sá-sjá) (NP-OB1 (N-A hest$-hestur) (D-A $inn-hinn)))"
-    ...       "(ID X,.1))")
+    ...       "(ID X,.1))", has_lemmas=True)
     '( (IP-MAT (VBDI sá) (NP-OB1 (N-A hestinn))))'
 
     Raises TreeError if the text is not a tree.
     """
     tree = Tree.from_string(text)
-    words = [word for node in tree.preorder() if node.is_preterminal and (word := _word(node))]
-    has_lemmas = sum(_LEMMA.search(word) is not None for word in words) * 2 > len(words)
-    kept = _plain(tree, has_lemmas)
+    words = [_word(node.label, str(node.children[0])) for node in _preterminals(tree)]
+    if has_lemmas:
+        words = [_LEMMA.sub("", word) for word in words]
+    kept = _plain(tree, iter(_marked(words)))
     return None if kept is None else kept.to_string()
 
 
-def _plain(tree: Tree, has_lemmas: bool) -> Tree | None:
-    """Return the tree, or None if it has no words; work bottom up, without recursion."""
+def _preterminals(tree: Tree) -> Iterator[Tree]:
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        if node.is_preterminal:
+            yield node
+        elif node.label not in _NO_WORDS:
+            stack += reversed([child for child in node.children if isinstance(child, Tree)])
+
+
+def _marked(words: list[str]) -> list[str]:
+    """Replace the marks of two halves of a word by joints; any other ``$`` belongs to its word."""
+    full = [place for place, word in enumerate(words) if word]
+    pairs = [
+        (first, second)
+        for first, second in pairwise(full)
+        if _FIRST_HALF.search(words[first]) and _SECOND_HALF.search(words[second])
+    ]
+    for first, second in pairs:
+        words[first] = _FIRST_HALF.sub(_JOINT, words[first])
+        words[second] = _SECOND_HALF.sub(_JOINT, words[second])
+    return words
+
+
+def _plain(tree: Tree, words: Iterator[str]) -> Tree | None:
+    """Return the tree with these words at its preterminals, or None if all are empty; work bottom
+    up, without recursion."""
     children: list[list[Tree]] = [[]]
     stack: list[Tree | None] = [tree]
     labels: list[str] = []
@@ -62,12 +103,8 @@ def _plain(tree: Tree, has_lemmas: bool) -> Tree | None:
             if inner:
                 children[-1].append(Tree(label, tuple(inner)))
         elif node.is_preterminal:
-            word = _word(node)
-            if has_lemmas:
-                word = _LEMMA.sub("", word)
-            if word:
-                word = word.replace(_DASH, "-")
-                children[-1].append(Tree(node.label, (word,)))
+            if word := next(words):
+                children[-1].append(Tree(node.label, (word.replace(_DASH, "-"),)))
         elif node.label not in _NO_WORDS:
             if any(isinstance(child, str) for child in node.children):
                 raise TreeError("not-a-tree", f"words without a tag in {node.label[:40]!r}")
@@ -78,24 +115,23 @@ def _plain(tree: Tree, has_lemmas: bool) -> Tree | None:
     return children[0][0] if children[0] else None
 
 
-def _word(node: Tree) -> str:
+def _word(label: str, leaf: str) -> str:
     """Return the leaf of a preterminal; "" if the leaf is empty or not part of the text."""
-    leaf = str(node.children[0])
-    if node.label in _NO_WORDS:
+    if label in _NO_WORDS:
         return ""
-    if _EMPTY.fullmatch(leaf) and not (leaf == "0" and node.label.startswith(_NUMBER)):
+    if _EMPTY.fullmatch(leaf) and not (leaf == "0" and label.startswith(_NUMBER)):
         return ""
     return leaf
 
 
 def _joined(children: list[Tree]) -> list[Tree]:
-    """Join words in two parts, and remove the marks of other words."""
+    """Join words in two parts, and remove the joints of other words."""
     joined: list[Tree] = []
     for child in children:
         before = joined[-1] if joined else None
         if child.is_preterminal and before is not None and before.is_preterminal:
             first, second = str(before.children[0]), str(child.children[0])
-            if first.endswith(_JOINT) and second.startswith(_JOINT) and len(first) > 1:
+            if first.endswith(_JOINT) and second.startswith(_JOINT):
                 joined[-1] = Tree(before.label, (first[:-1] + second[1:],))
                 continue
         joined.append(child)
@@ -103,5 +139,4 @@ def _joined(children: list[Tree]) -> list[Tree]:
 
 
 def _unmarked(node: Tree) -> Tree:
-    word = str(node.children[0])
-    return Tree(node.label, (word.strip(_JOINT) or word,))
+    return Tree(node.label, (str(node.children[0]).strip(_JOINT),))

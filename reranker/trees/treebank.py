@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 # with tags.
 ENDINGS = (".mrg", ".ptb", ".tree", ".trees", ".parse", psd.ENDING)
 _PACKED = (".gz", ".zst")
-_HEAD_LINES = 400  # show whether a file without a name is a historical corpus
+_HEAD_LINES = 400  # show whether a file is a historical corpus and has lemmas
 _SHOWN = 40
 
 Name = str | os.PathLike[str]  # a file, a folder, a pattern, or ``-`` for standard input
@@ -139,6 +139,7 @@ class TreeReader:
             head = list(itertools.islice(lines, _HEAD_LINES))
             lines = itertools.chain(head, lines)
         self.is_historical = _unpacked(file).endswith(psd.ENDING) or any(map(psd.has_id, head))
+        self._has_lemmas = self.is_historical and psd.has_lemmas(head)
         self._file, self._lines = file, lines
         self._remarks = remarks or Remarks()
 
@@ -150,7 +151,7 @@ class TreeReader:
                 yield TreePiece(line, end, text)
             elif text:
                 try:
-                    plain = psd.plain(text)
+                    plain = psd.plain(text, has_lemmas=self._has_lemmas)
                 except TreeError as error:
                     yield TreePiece(line, end, text, (error.code, str(error)))
                 else:

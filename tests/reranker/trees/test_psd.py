@@ -8,6 +8,7 @@ import pytest
 from reranker.commands.main import main
 from reranker.errors import TreeError
 from reranker.nbest.candidates import from_candidates
+from reranker.nbest.reading import read_nbest
 from reranker.trees.psd import plain
 from reranker.trees.treebank import read_sentences, read_treebank
 
@@ -30,18 +31,30 @@ ICELANDIC = """( (IP-MAT (CONJ En-en)
 \t  (. ?-?))
   (ID 1150.SAGA.NAR-SAG,.2))
 """
+ENGLISH = """( (IP-MAT (NP-SBJ (PRO my$) (N $self)) (VBP goes) (ADVP (ADV to-day)) (. .))
+  (ID X,1.1))
+
+( (NP-VOC (N Good-morrow) (N Shoe-maker) (. .))
+  (ID X,1.2))
+
+( (NP (N Court-yard)) (ID X,1.3))
+
+( (IP-MAT (NP-SBJ (PRO It)) (VBP costs) (NP-MSR (NUM $500) (NS $) (NS US$) (NUM $6)) (. .))
+  (ID X,1.4))
+"""
 FAROESE = "( (IP-MAT (NP-SBJ (PRO-N Hon)) (VBDI sá) (NP-OB1 (N-A Ólavs-vøku)) (. .)) (ID X,.3))\n"
 
 
 @pytest.fixture
 def saga(tmp_path: Path) -> Path:
     path = tmp_path / "saga.psd"
-    path.write_text(ICELANDIC + FAROESE, encoding="utf-8")
+    path.write_text(ICELANDIC, encoding="utf-8")
+    (tmp_path / "vøka.psd").write_text(FAROESE, encoding="utf-8")
     return path
 
 
 def test_words_are_without_lemmas_codes_and_what_is_empty(saga: Path) -> None:
-    words = [" ".join(tree.leaves()) for tree in read_treebank([saga])]
+    words = [" ".join(tree.leaves()) for tree in read_treebank([saga.parent])]
     assert words == [
         "En hesturinn hljóp til Íslands .",
         "ert u heima-kær ?",
@@ -55,8 +68,40 @@ def test_a_word_in_two_parts_is_one_in_one_constituent_only(saga: Path) -> None:
     assert "(VBPI ert) (NP-SBJ (PRO-N u))" in second
 
 
+def test_words_with_hyphens_are_whole_in_a_corpus_without_lemmas(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "english.psd"
+    path.write_text(ENGLISH, encoding="utf-8")
+    expected = [
+        "myself goes to-day .",
+        "Good-morrow Shoe-maker .",
+        "Court-yard",
+        "It costs $500 $ US$ $6 .",
+    ]
+    assert [" ".join(tree.leaves()) for tree in read_treebank([path])] == expected
+    assert [" ".join(tree.tree().leaves()) for tree in read_sentences([path])] == expected
+    assert [" ".join(nbest.words) for nbest in read_nbest(path)] == expected
+    assert [" ".join(from_candidates([text]).words) for text in ENGLISH.split("\n\n")] == expected
+    assert main(["grep", "N", str(path)]) == 0
+    assert "Court-yard" in capsys.readouterr().out
+
+
+def test_a_short_tree_of_a_corpus_with_lemmas_has_them(tmp_path: Path) -> None:
+    path = tmp_path / "saga.psd"
+    path.write_text(ICELANDIC + "\n( (NP (N-N kona-kona)) (ID X,.3))\n", encoding="utf-8")
+    assert [list(tree.leaves()) for tree in read_treebank([path])][-1] == ["kona"]
+
+
+def test_a_dollar_is_removed_only_between_two_halves() -> None:
+    text = "( (IP (VB ert$) (NP (PRO $u)) (N lone$) (NUM 5) (N a$) (N $b$) (N $c)) (ID X,.1))"
+    assert plain(text, has_lemmas=False) == (
+        "( (IP (VB ert) (NP (PRO u)) (N lone$) (NUM 5) (N abc)))"
+    )
+
+
 def test_places_are_those_of_the_file(saga: Path) -> None:
-    assert [place.line for place in read_sentences([saga])] == [1, 11, 19]
+    assert [place.line for place in read_sentences([saga])] == [1, 11]
 
 
 def test_a_broken_tree_is_named_and_the_others_are_read(
@@ -70,7 +115,7 @@ def test_a_broken_tree_is_named_and_the_others_are_read(
 
 def test_words_beside_constituents_are_refused() -> None:
     with pytest.raises(TreeError, match="words without a tag in 'IP-MAT'"):
-        plain("( (IP-MAT kom (NP (N maður))))")
+        plain("( (IP-MAT kom (NP (N maður))))", has_lemmas=False)
 
 
 def test_they_are_converted_like_other_treebanks(
@@ -88,7 +133,7 @@ def test_every_command_and_library_call_reads_them_so(
     saga: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["measure", str(saga)]) == 0  # whose words have tags of letters only
-    assert "\tW\t5.0\t" in capsys.readouterr().out
+    assert "\tW\t4.0\t" in capsys.readouterr().out
     unnamed = tmp_path / "saga"  # known by its identifiers
     unnamed.write_text(ICELANDIC + FAROESE, encoding="utf-8")
     for name in (str(saga), str(unnamed)):
@@ -115,4 +160,4 @@ def test_words_beside_constituents_are_named_in_every_command(
 
 
 def test_a_zero_is_a_number_where_its_tag_says_so() -> None:
-    assert plain("( (IP (C 0) (NUM 0)))") == "( (IP (NUM 0)))"
+    assert plain("( (IP (C 0) (NUM 0)))", has_lemmas=False) == "( (IP (NUM 0)))"
