@@ -51,6 +51,26 @@ _TEXTS = {
         json.dumps({
             "sentences": [{"index": 0, "parse": _TREE, "tokens": [{"word": "It"}]}]}, indent=2),
     ),
+    "sentence-tree.tsv": (
+        "trees beside other columns", f"It runs .\t{_TREE}\nThe dog (a big one) ran .\t{_TREE}\n"
+    ),
+    "tree-sentence.tsv": (
+        "trees beside other columns", "(S (NP (CD 1)) (VP (VBZ runs)))\tOne runs .\n"
+    ),
+    "id-sentence-tree.tsv": ("trees beside other columns", f"1\tIt runs .\t{_TREE}\t0.5\n"),
+    "templates.tsv": (
+        "trees beside other columns", "It runs .\t(ROOT (S (NP ) (VP ) (. )))\n" * 3
+    ),
+    "sentence-tree.txt": ("trees beside other columns", f"It runs . ||| {_TREE}\n"),
+    "sentence-tree.csv": ("trees beside other columns", f'"It runs .","{_TREE}"\n'),
+    "linearised.tsv": ("trees beside other columns", "It runs .\t(S (NP XX )NP (VP XX )VP . )S\n"),
+    "grep-n.txt": ("trees beside other columns", f"a.mrg:1: {_TREE}\na.mrg:2:{_TREE}\n"),
+    "names.txt": ("trees beside other columns", f"wsj_0001.1 {_TREE}\nwsj_0001.2 {_TREE}\n"),
+    "rerank-grep.tsv": (
+        "trees beside other columns",
+        "a.mrg:1\t-\tLet\tthe dough\trest .\t(NP (DT the) (NN dough))\n"
+        "a.mrg:1\t-\tLet the\tdough\trest .\t(NN dough)\n",
+    ),
     "negra.export": (
         "the NEGRA export format",
         """#FORMAT 3
@@ -353,6 +373,7 @@ LISTS = [
         "bllip.txt": f"1\t0\n-30.5\n{_TREE}\n\n",
         "bllip-python.txt": f"1 0\n-30.5\n{_TREE}\n",
         "choe.txt": f"1\n41.25\n{_TREE}\n\n",
+        "berkeley-nan.txt": f"nan\t{_TREE}\n-Infinity\t{_TREE}\n-4.5E-3\t{_TREE}\n",
         "berkeley.txt": f"-41.25\t{_TREE}\n-43.5\t{_TREE}\n\n",
         "rnng.txt": "0 ||| -14.5 ||| (S (NP It ) (VP runs ) . )\n",
         "corenlp.txt": f"# Parse 1 with score -23.5\n{_TREE}\n\n",
@@ -366,6 +387,12 @@ TREES = [
         b"( (S \n    (NP-SBJ (PRP It))\n    (VP (VBZ runs))\n    (. .) ))\n"),
     Example("chinese.fid", "trees",
         "( (IP (NP-SBJ (PN \u4ed6)) (VP (VV \u8dd1) (AS \u4e86))))\n".encode()),
+    Example("historical.psd", "trees",
+        b"( (IP-MAT (CONJ And)\n\t  (NP-SBJ (PRO I)\t(N self))\n\tand (NP (N saga))\n"
+        b"\t  (VBD ran))\n  (ID X,.1))\n"),
+    Example("bare.mrg", "trees", b"(S (NP The dog\n       and (NP (NP the cat) (PP of it)))\n"
+            b"   (VP ran (ADVP (RB far))))\n"),
+    Example("on-a-line.mrg", "trees", b"(S (NP (PRP It)) (VP (VBZ runs)))\t(S (VP (VB Go)))\n"),
     Example("french.mrg", "trees", b"(SENT (NP-SUJ (CLS Il)) (VN (V court)))\n"),
     Example("seq2seq.txt", "trees", b"(S (NP XX )NP (VP XX )VP . )S\n(S (VP XX )VP . )S\n"),
 ]  # fmt: skip
@@ -392,6 +419,8 @@ TEXTS = {
     "brackets": "The man (the one [who (so they say) lied]) left. (See (a) and (b).)\n",
     "a tree in prose":
         "We write (S (NP (PRP It)) (VP (VBZ runs))) for the tree of this sentence here.",
+    "trees in prose":
+        f"We draw {_TREE} so.\nIt is {_TREE} to us.\nSo we say (see the first (or second) one).\n",
     "footnotes": "[1] The cat sat.\n[2] The dog ran.\n",
     "footnote": "[1]",
     "citations": "As shown before [1, 2], it works (Smith, 2010; Doe, 2012).\n",

@@ -8,7 +8,16 @@ import re
 from collections import Counter
 from itertools import pairwise
 
-from reranker.files.kinds.start import LONGEST_LINE, Recognise, Start, begins, rows
+from reranker.files.kinds.start import (
+    BEFORE_TREES,
+    LONGEST_LINE,
+    TREE_LINE,
+    Recognise,
+    Start,
+    begins,
+    nested_tree,
+    rows,
+)
 
 
 def is_json(start: Start) -> bool:
@@ -61,14 +70,50 @@ _IN_MARKDOWN = frozenset(
 )  # fmt: skip
 
 
+def has_trees_beside(start: Start) -> bool:
+    """Return whether half of the lines, or more, hold a tree and something else in words."""
+    return "(" in start.text and any(
+        lines and sum(map(_has_tree_beside_words, lines)) >= least * len(lines)
+        for lines, least in start.parts(0.5)
+    )
+
+
+def _has_tree_beside_words(line: str) -> bool:
+    """Return whether a line has a tree in one column, or at the end of one, and words elsewhere."""
+    is_cut = len(line) == LONGEST_LINE
+    has_tree = False
+    others: list[str] = []
+    for column in (each.strip('" ') for each in _COLUMN.split(line)):
+        is_word = _TAGGED_WORD.fullmatch(column) is not None
+        is_whole = is_cut or _TREE_END.search(column) is not None
+        place = 0 if is_word else nested_tree(column) if is_whole else None
+        # Of a tree over several lines, a line may end with another constituent.
+        is_tree = place is not None and (place == 0 or column[0] != "(")
+        has_tree = has_tree or is_tree
+        others.append(column[:place] if is_tree else column)
+    rest = " ".join(others)
+    brackets = rest.count("("), rest.count(")")
+    is_inside = brackets[0] != brackets[1] or (line[0] == "(" and brackets[0] > 0)
+    words = (word for word in rest.split() if not _BEFORE_TREES.fullmatch(word))
+    return has_tree and not is_inside and any(map(_LETTER.search, words))
+
+
+_COLUMN = re.compile(r'\t|\|\|\||"[,;|]"?|[,;|]"')
+_TAGGED_WORD = re.compile(r"\([A-Z][A-Z$-]*+ [^\s()]++\)")
+_TREE_END = re.compile(r"\)[^\s()]*$")  # a linearised tree's last label is behind the bracket
+_LETTER = re.compile(r"[^\W\d_]")
+_BEFORE_TREES = re.compile(BEFORE_TREES)
+
+
 def is_table(delimiter: str) -> Recognise:
     """Return a recogniser of tables with ``delimiter`` between their columns."""
 
     def recognise(start: Start) -> bool:
         lines = start.unremarked
-        has_trees = start.has_trees or f"{delimiter}(" in start.text
-        if has_trees or delimiter not in start.text or len(lines) < 2:
+        if start.has_trees or delimiter not in start.text or len(lines) < 2:
             return False
+        if any(TREE_LINE.match(line) for line in lines if f"{delimiter}(" in line):
+            return False  # an n-best list
         if delimiter == "\t":
             widths = [line.count("\t") for line in lines]
             (width, many), *_ = Counter(widths).most_common(1)

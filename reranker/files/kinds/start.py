@@ -12,7 +12,11 @@ LONGEST_LINE = 2_000
 _TAIL = 8  # lines
 _REMARK = re.compile(r"#|%%|;;|//")
 _NESTED = re.compile(r"\([^\s()]*\s*\(\s*[^\s()]+[\s(]")
-_TREE_LINE = re.compile(r"^[^\S\n]*+(?:[A-Z]-[0-9]++\s|[^A-Za-z(\n]*+)\(", re.MULTILINE)
+# The words before a tree in n-best lists: its place, and scores with letters.
+BEFORE_TREES = r"<s>|[A-Z]-[0-9]++|[-+]?(?:(?i:nan|inf(?:inity)?)|[0-9.]++(?:[eE][-+]?[0-9]++)?)"
+TREE_LINE = re.compile(
+    rf"^[^\S\n]*+(?:(?:{BEFORE_TREES})[^\S\n]++)*+[^A-Za-z(\n]*+\(", re.MULTILINE
+)
 # A word alone with its label, or a label of Penn's: capital letters in brackets have neither.
 _LABELLED = re.compile(
     r"\([^\s()]+\s+[^\s()]+\s*\)|"
@@ -21,10 +25,21 @@ _LABELLED = re.compile(
 _NO_BRACKETS = re.compile(r"[^\s()]+")
 
 
+def nested_tree(text: str) -> int | None:
+    """Return where a tree with nested brackets begins that goes on to the end of a text; None if
+    there is none."""
+    match = _NESTED.search(text)
+    if match is None:
+        return None
+    tree = text[match.start() :]
+    is_tree = 4 * tree.count("(") >= len(_NO_BRACKETS.findall(tree)) and _LABELLED.search(tree)
+    return match.start() if is_tree else None
+
+
 def _are_trees(text: str) -> bool:
     return (
         4 * text.count("(") >= len(_NO_BRACKETS.findall(text))
-        and 4 * len(_TREE_LINE.findall(text)) > text.count("\n")
+        and 4 * len(TREE_LINE.findall(text)) > text.count("\n")
         and _NESTED.search(text) is not None
         and _LABELLED.search(text) is not None
     )

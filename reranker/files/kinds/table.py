@@ -7,6 +7,7 @@ from reranker.files.kinds.kind import Kind
 from reranker.files.kinds.magic import binary_kind
 from reranker.files.kinds.shapes import (
     are_vertical,
+    has_trees_beside,
     is_code,
     is_ini,
     is_json,
@@ -29,6 +30,7 @@ _TO_BRACKETS = "convert its trees to brackets first, with discodop or treetools"
 _NO_TREES = "it has no trees in brackets"
 _COLUMN = "take its column of sentences"
 _NUMBER = r"-?\d++(?:\.\d++)?(?:[eE][-+]?\d++)?"
+_SCORE = rf"(?:{_NUMBER}|[-+]?(?i:nan|inf(?:inity)?))"
 _UPOS = "ADJ|ADP|ADV|AUX|CCONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNCT|SCONJ|SYM|VERB|X|_"
 _CONLL = rf"\d++(?:[-.]\d++)?(?:(?:\t[^\t]*+){{7,}}| +\S++ +\S++ +(?:{_UPOS}) +\S++ +\S++ +[\d_])"
 _NODE = r"[(\[!?]*+(?:/\S*?/\w*+|[@_A-Z*][\w|^$*=~#%-]*+)[)\]]*+"
@@ -92,7 +94,8 @@ KINDS: tuple[tuple[Kind, Recognise], ...] = (
     ),
     (
         Kind("discbracket trees", _WORDS, _TO_BRACKETS),
-        rows(r"\(.*?[ (]\d++=[^\s()]++\)|\(.*[ (]\d++\).*\t\S"),
+        rows(r"\(.*?[ (]\d++=[^\s()]++\)|"
+             r"(?:[ )]*+\([^\s()]*+(?: ++\d++)*+)++[ )]*+\t\S"),
     ),
     (
         Kind("CGEL trees", _TEXTS, "they have functions between their brackets"),
@@ -188,6 +191,11 @@ KINDS: tuple[tuple[Kind, Recognise], ...] = (
     (Kind("TOML or INI settings", "", _NO_TREES), is_ini),
     (Kind("program code", "", _NO_TREES), is_code),
     # Tables
+    (
+        Kind("trees beside other columns", f"{_COLUMN} alone: cut -f1 FILE",
+             "take its column of trees alone: cut -f2 FILE"),
+        has_trees_beside,
+    ),
     (TABS, is_table("\t")),
     (Kind("a table with commas (CSV)", _COLUMN, _NO_TREES), is_table(",")),
     (Kind("a table with semicolons (CSV)", _COLUMN, _NO_TREES), is_table(";")),
@@ -195,7 +203,7 @@ KINDS: tuple[tuple[Kind, Recognise], ...] = (
 )  # fmt: skip
 _LISTS = Kind("n-best lists", trees="rerank convert FILE --to trees takes the first tree of each")
 _begins_lists = begins(
-    rf"[0-9]{{1,9}}[\t ][^\n(]*\n|{_NUMBER}\s+(?:{_NUMBER})?\s*\(|[0-9]++ \|\|\| "
+    rf"[0-9]{{1,9}}[\t ][^\n(]*\n|{_SCORE}\s+(?:{_SCORE})?\s*\(|[0-9]++ \|\|\| "
     r"|# Parse 1 with score "
 )
 _is_fairseq = rows(r"[SHDTP]-[0-9]++\t", mark=r"H-[0-9]++\t")
