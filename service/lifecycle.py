@@ -7,16 +7,14 @@ import contextlib
 import gc
 import time
 import weakref
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 
 from reranker.errors import RerankError
-from reranker.nbest import NBest
-from reranker.parsers.parser import CHART_CANDIDATES
 from reranker.process.cancellation import Cancellation
 from reranker.process.memory import RETURNING_SECONDS, return_freed_memory
 from reranker.service.children.child import resident_memory
@@ -27,13 +25,10 @@ from reranker.service.keys import Keys
 from reranker.service.metrics import Metrics
 from reranker.service.requests.reading import Contents
 from reranker.service.scheduling.engines import Engines
-from reranker.service.scheduling.parsers import Parsers
-from reranker.service.scheduling.pool import Pool
 from reranker.service.scheduling.readers import LONG_BODY, Readers
 from reranker.service.scheduling.surprisals import WordReaders
 from reranker.service.scheduling.work import Work
 from reranker.service.settings import Settings
-from reranker.text.reading import TextSentence
 
 _LOGGER = structlog.get_logger("rerank.service")
 
@@ -41,9 +36,6 @@ T = TypeVar("T")
 
 # Threads that prepare what is scored and write answers: long requests do not hold up short ones.
 _THREADS = 2
-
-# How often to look whether there is room among what waits to be scored.
-_LOOKING_SECONDS = 0.05
 
 
 class Service:
@@ -63,8 +55,6 @@ class Service:
         self.engines = Engines(settings, self.metrics)
         self.readers = Readers(settings, self.metrics)
         self.word_readers = WordReaders(settings, self.metrics)
-        is_built_in = settings.has_built_in_parser
-        self._parsers = None if is_built_in else Parsers(settings, self.metrics)
         self._reloading = asyncio.Lock()
         self._shares = Shares(settings.queue_requests)
         self._rate = Rate(settings.client_rate)
@@ -76,7 +66,7 @@ class Service:
         self._describe()
 
     def _describe(self) -> None:
-        metrics, engines, parsers = self.metrics, self.engines, self._parsers
+        metrics, engines = self.metrics, self.engines
         metrics.in_flight.set_function(lambda: self.in_flight)
         metrics.ready.set_function(lambda: self.is_ready)
         metrics.engines_ready.set_function(lambda: engines.ready)
@@ -87,9 +77,6 @@ class Service:
         metrics.memory.labels("surprisal").set_function(lambda: self.word_readers.pool.memory)
         metrics.memory.labels("scoring").set_function(lambda: engines.memory)
         metrics.parsing_sentences.set_function(lambda: engines.queue.sentences)
-        if parsers is not None:
-            metrics.memory.labels("parsing").set_function(lambda: parsers.pool.memory)
-            metrics.parsing_sentences.set_function(lambda: parsers.sentences)
         for name, value in self.settings.limits.items():
             metrics.limit.labels(name).set(value)
 
@@ -106,8 +93,7 @@ class Service:
 
     async def _start(self) -> None:
         loading = asyncio.create_task(asyncio.to_thread(self.engines.load))
-        starting = [self.readers.start()] + ([self._parsers.start()] if self._parsers else [])
-        await asyncio.gather(loading, *starting)
+        await asyncio.gather(loading, self.readers.start())
         self._first = models = loading.result()
         self.engines.start(lambda: self.models or self._first)
         while not self.engines.is_settled:
@@ -117,8 +103,6 @@ class Service:
         _collect_garbage_bit_by_bit()
         self.run(_return_freed_memory())
         self._switch(self.keys, models)
-        if self._parsers is not None:
-            self.run(self._parsers.warm_up())
         _LOGGER.info("ready", models=[member.name for member in models.members])
 
     async def stop(self) -> None:
@@ -128,7 +112,7 @@ class Service:
         await asyncio.to_thread(self.engines.stop)
         for threads in (self._pool, self._long_pool):
             threads.shutdown(wait=False, cancel_futures=True)
-        closing = [pool.close for pool in (*self.readers.pools, *self._late_pools)]
+        closing = [pool.close for pool in (*self.readers.pools, self.word_readers.pool)]
         await asyncio.gather(*map(asyncio.to_thread, closing))
 
     async def drain(self) -> None:
@@ -139,15 +123,8 @@ class Service:
         while self.in_flight and time.monotonic() < until:
             await asyncio.sleep(0.02)
         _LOGGER.info("drained", unfinished=self.in_flight)
-        for pool in self._late_pools:
-            pool.drop()
+        self.word_readers.pool.drop()
         await asyncio.to_thread(self.engines.stop)
-
-    @property
-    def _late_pools(self) -> list[Pool[Any, Any]]:
-        """Where sentences wait that have been read."""
-        parsing = [] if self._parsers is None else [self._parsers.pool]
-        return [self.word_readers.pool, *parsing]
 
     @property
     def is_alive(self) -> bool:
@@ -175,9 +152,7 @@ class Service:
 
     @property
     def has_parser(self) -> bool:
-        """Whether there is a parser, though it may not work."""
-        if self._parsers is not None:
-            return self._parsers.is_there
+        """Whether texts can be parsed."""
         return self.models is not None and self.models.parser is not None
 
     @property
@@ -221,39 +196,28 @@ class Service:
             tokens = int(self._tokens_per_byte * size)
             self.engines.queue.check_room(client, tokens, deadline)
 
-    async def works(
+    async def work(
         self, contents: Contents, models: Models, deadline: float, size: int, client: str
-    ) -> AsyncGenerator[Work]:
-        """What there is to score in a body of ``size`` bytes, or to parse first, for
-        ``engines.score``; all at once, or from another parser than the built-in one a few lists at
-        a time, each after the last has been scored. Raises RequestError."""
-        token_scores = getattr(contents.asked, "return_token_scores", False)
-        queue, candidates = self.engines.queue, self.settings.candidates or CHART_CANDIDATES
+    ) -> Work:
+        """Return what there is to score, or to parse first, in a body of ``size`` bytes, for
+        ``engines.score``."""
 
-        async def work(
-            lists: Sequence[NBest], sentences: Sequence[TextSentence], is_parsed: bool = False
-        ) -> Work:
-            return await self.in_thread(
-                lambda _: Work(
-                    models, lists, deadline, client, token_scores, queue.piece_tokens, sentences,
-                    candidates, is_admitted=is_parsed,
-                ),
-                size,
-            )  # fmt: skip
+        def made(_: Cancellation) -> Work:
+            return Work(
+                models,
+                contents.lists,
+                deadline,
+                client,
+                getattr(contents.asked, "return_token_scores", False),
+                self.engines.queue.piece_tokens,
+                contents.sentences,
+                self.settings.candidates,
+            )
 
-        if self._parsers is None or not contents.sentences:
-            whole = await work(contents.lists, contents.sentences)
-            if size >= LONG_BODY and contents.lists:
-                self._tokens_per_byte += 0.3 * (whole.tokens / size - self._tokens_per_byte)
-            yield whole
-            return
-        parsed = self._parsers.parse(contents.sentences, client, deadline)
-        async with contextlib.aclosing(parsed):
-            async for lists in parsed:
-                part = await work(lists, (), is_parsed=True)
-                while not queue.has_room(client, part.tokens):
-                    await asyncio.sleep(_LOOKING_SECONDS)
-                yield part
+        work = await self.in_thread(made, size)
+        if size >= LONG_BODY and contents.lists:
+            self._tokens_per_byte += 0.3 * (work.tokens / size - self._tokens_per_byte)
+        return work
 
     async def reload(self, may_shrink: bool = False) -> Models:
         """Load models and keys again, in all engines; requests already accepted are answered with

@@ -14,7 +14,7 @@ import re
 import tomllib
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import (
@@ -29,17 +29,10 @@ from reranker.checkpoints.ensemble_file import language_of_models
 from reranker.checkpoints.installed import models_of
 from reranker.errors import InputError
 from reranker.files.opening import read_text
-from reranker.nbest import FORMATS, ReadOptions
 from reranker.parsers.choice import ParserChoice
-from reranker.parsers.parser import ParserSettings, option_of
-from reranker.process.cores import available_cores
+from reranker.parsers.parser import CHART_CANDIDATES, ParserSettings, option_of
 from reranker.text.conventions import Convention, convention_of
 from reranker.trees.tree import MAX_DEPTH
-
-if TYPE_CHECKING:
-    Format = str
-else:
-    Format = Literal[("auto", *FORMATS)]
 
 
 def _split(value: Any) -> Any:
@@ -70,10 +63,23 @@ _PREFIX = "RERANK_"
 _SERVICE_LINKS = re.compile(r"RERANK_(SERVICE_(HOST|PORT.*)|PORT_\d+_.*)")
 
 
-def _option(kind: type, name: str) -> Any:
-    """A setting that other commands have as a flag, too."""
-    default, help = option_of(kind, name)
-    return Field([] if default == () else default, description=help)
+_OTHER_PARSERS = (
+    "the service parses with the built-in parser alone; run another one with `rerank parse "
+    "--parser ... --output ranked` and POST its lists to /rerank (docs/service.md)"
+)
+_REMOVED = dict.fromkeys(
+    (
+        "parser",
+        "parser_command",
+        "parser_jobs",
+        "parser_seconds",
+        "parser_format",
+        "parser_beam",
+        "overparsing",
+    ),
+    _OTHER_PARSERS,
+)
+"""Former settings, and what to do without each."""
 
 
 class Settings(BaseSettings):
@@ -128,22 +134,15 @@ class Settings(BaseSettings):
     )
     port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0: any free port")
 
-    parser: _Words = _option(ParserChoice, "named")
-    parser_command: str | None = _option(ParserChoice, "command")
-    parser_model: _Words = _option(ParserChoice, "named_models")
-    parser_jobs: _Count | None = Field(
+    parser_model: str | None = Field(
         None,
-        description="parsers that run at once, other than the built-in one; by default one per "
-        "core",
+        description="the parser's span model, or the name of an installed ensemble that has one; "
+        "by default that of the models, else the installed one",
     )
-    parser_seconds: _Seconds = _option(ParserSettings, "seconds")
-    parser_format: Format = Field("auto", description="format of a command's lists")
-    parser_beam: _Count | None = Field(
-        None, description="lines per list, for formats that do not say"
+    language: str = Field("", description=option_of(ParserSettings, "language")[1])
+    candidates: _Count = Field(
+        CHART_CANDIDATES, description="trees that the parser proposes for a sentence"
     )
-    language: str = _option(ParserSettings, "language")
-    candidates: _Count | None = _option(ParserSettings, "candidates")
-    overparsing: _Count = _option(ParserSettings, "overparsing")
     words: Convention | None = Field(
         None,
         description="split text into words as GUM, CRAFT and OntoNotes 5 do, or as the Wall Street "
@@ -298,34 +297,13 @@ class Settings(BaseSettings):
         return self.language or language_of_models(self.named)
 
     @property
-    def has_parser(self) -> bool:
-        """Whether a parser is named, so that the service should not start without it."""
-        return any((self.parser, self.parser_command, self.parser_model))
-
-    @cached_property
     def parser_choice(self) -> ParserChoice:
-        """What proposes trees."""
+        """Return the built-in parser with its model."""
         settings = ParserSettings(
-            candidates=self.candidates,
-            seconds=self.parser_seconds,
-            options=ReadOptions(self.parser_format, beam=self.parser_beam),
-            overparsing=self.overparsing,
-            language=self.language,
-            device=self.device,
+            candidates=self.candidates, language=self.language, device=self.device
         )
-        return ParserChoice(
-            self.parser, self.parser_command, self.parser_model, settings, self.named
-        )
-
-    @property
-    def has_built_in_parser(self) -> bool:
-        """Whether the process that scores parses, too: no other parser is asked."""
-        return self.parser_choice.names == ["chart"]
-
-    @property
-    def parsers(self) -> int:
-        """How many run at once."""
-        return self.parser_jobs or available_cores()
+        models = [self.parser_model] if self.parser_model else []
+        return ParserChoice(named_models=models, settings=settings, reranking=self.named)
 
     @property
     def has_keys(self) -> bool:
@@ -374,7 +352,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             options["choices"] = get_args(field.annotation)
         else:
             options["metavar"] = name.rpartition("_")[2].upper()
-        parser.add_argument(f"--{name.replace('_', '-')}", **options)
+        parser.add_argument(_flag(name), **options)
+    for name in _REMOVED:  # ``load_settings`` says what to do instead
+        hidden: dict[str, Any] = {"dest": name, "help": argparse.SUPPRESS, "nargs": "*"}
+        parser.add_argument(_flag(name), default=argparse.SUPPRESS, **hidden)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def load_settings(flags: dict[str, Any]) -> Settings:
@@ -387,7 +372,8 @@ def load_settings(flags: dict[str, Any]) -> Settings:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
-            raise InputError(f"setting {name}: unknown{_did_you_mean(name)}") from error
+            why = _REMOVED.get(name, f"unknown{_did_you_mean(name)}")
+            raise InputError(f"setting {name}: {why}") from error
         raise InputError(f"setting {name}: {first['msg']}") from error
 
 
@@ -397,8 +383,9 @@ def _check_environment() -> None:
     for name in sorted(os.environ):
         upper = name.upper()
         if upper.startswith(_PREFIX) and upper not in known and not _SERVICE_LINKS.match(upper):
-            close = _did_you_mean(upper.removeprefix(_PREFIX).lower(), _PREFIX)
-            raise InputError(f"environment variable {name}: unknown setting{close}")
+            setting = upper.removeprefix(_PREFIX).lower()
+            why = _REMOVED.get(setting, f"unknown setting{_did_you_mean(setting, _PREFIX)}")
+            raise InputError(f"environment variable {name}: {why}")
 
 
 def _did_you_mean(name: str, prefix: str = "") -> str:

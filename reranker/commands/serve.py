@@ -15,7 +15,6 @@ EXAMPLES = """examples:
   rerank serve --models ckpt/*.pt --host 0.0.0.0 --port 8080 --api-keys-file keys.txt
   rerank serve --models ckpt/doc/doc-1.pt --sha256 d4c15685
   rerank serve --models ckpt/*.pt --ray --engines 4
-  rerank serve --models ckpt/*.pt --parser-command './my-parser --nbest 50'
   RERANK_API_KEYS=secret rerank serve --config service.toml
 
 exit status: 0 stopped by a signal, 2 could not start, 3 for lack of memory"""

@@ -11,7 +11,6 @@ to the child                         from the child
 ``"cancel", number``                 ``"beat", {number: looks}``: the child runs, and how often
 ``"pause", number``                  each request has looked whether it was cancelled
 ``"resume", number``
-``"end"``
 ===================================  ==========================================================
 
 A child has lanes: threads, each of which serves one request after another. It is killed if nothing
@@ -67,12 +66,11 @@ class Child:
         heartbeat: float,
         niceness: int = 0,
         ended: Callable[[Lost], None] = lambda why: None,
-        patience: float = 0.0,
     ) -> None:
         """``start`` is what the child is told first. ``ended`` is called, in a thread, whenever it
-        has ended without being asked to. When asked, it has ``patience`` seconds to tidy up."""
+        has ended without being asked to."""
         self._name, self._start_value, self._niceness = name, start, niceness
-        self._heartbeat, self._ended, self._patience = heartbeat, ended, patience
+        self._heartbeat, self._ended = heartbeat, ended
         self._lock = threading.Lock()
         self._process: _Process | None = None
         self._is_closed = False
@@ -109,7 +107,7 @@ class Child:
     def end(self) -> None:
         """End the process; the next request starts another."""
         if self._process is not None:
-            self._process.end(self._patience)
+            self._process.end()
 
     def close(self) -> None:
         """End the process for good."""
@@ -215,14 +213,8 @@ class _Process:
         ((_, value),) = self.replies(*request, **options)
         return value
 
-    def end(self, patience: float) -> None:
-        """Close its pipe, and kill it if it does not end within ``patience`` seconds."""
+    def end(self) -> None:
         self._is_asked_to_end = True
-        if patience:
-            with contextlib.suppress(Lost):
-                self.send("end")
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(patience)
         self._process.kill()
         self._process.wait()
 
@@ -328,13 +320,7 @@ class Request(Cancellation):
         self.number, self.value = number, value
         self.looks = 0
         """How often the computation has looked whether it should stop: a sign of progress."""
-        self.on_cancel: Callable[[], None] = lambda: None
-        """Called when it is cancelled, in another thread."""
         self._send = send
-
-    def cancel(self) -> None:
-        super().cancel()
-        self.on_cancel()
 
     @property
     def is_cancelled(self) -> bool:
@@ -355,11 +341,10 @@ Lane = Callable[[Request], object]
 def serve(
     make_lanes: Callable[[Any], Sequence[Lane]],
     after: Callable[[], None] = lambda: None,
-    at_end: Callable[[], None] = lambda: None,
 ) -> NoReturn:
     """Serve the requests of the service until its pipe closes; then end the process, whatever its
     threads do. ``make_lanes`` gets the value that the child is started with; ``after`` is called
-    after each request, ``at_end`` at the end."""
+    after each request."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # these are for the service, which will end us
     logging.disable()  # what users sent belongs in no log
@@ -370,7 +355,6 @@ def serve(
     except (EOFError, ConnectionError):
         status = 0
     finally:
-        at_end()
         os._exit(status)  # without a traceback, which could quote what users sent
 
 
@@ -395,8 +379,6 @@ class _Serving:
                     request = self._requests[number] = Request(number, value, self._send)
                     queues[lane].put(request)
                     del request, value
-                case ("end",):
-                    return
                 case word, number:
                     if asked := self._requests.get(number):  # else it has been replied to
                         _OBEY[word](asked)

@@ -64,9 +64,8 @@ class Description(NamedTuple):
     device: str
     precision: str
     parser: ParserModel | None
-    """None if the built-in parser is not used."""
     no_parser: str
-    """Why there is none; empty if another parser is asked."""
+    """Why there is none."""
 
 
 class Models(Ranker):
@@ -178,12 +177,11 @@ class ScoringChild:
         return scores
 
     def _load(self, number: int, sha256: Sequence[str], parser: str | None) -> Description:
-        """Have models loaded, and the built-in parser if that is the one asked: the one with the
-        hash ``parser``, if given. Raises RerankError, also for a parser that is named and does not
-        work."""
+        """Have models loaded, and the parser's: the one with the hash ``parser``, if given. Raises
+        RerankError, also for a parser's model that is named and does not work."""
         settings = self._settings
         loading = {**settings.loading, "sha256": sha256}
-        choice = settings.parser_choice if settings.has_built_in_parser else None
+        choice = settings.parser_choice
         try:
             process = self._child.started()
             description: Description = process.reply(("load", number, loading, choice))
@@ -191,7 +189,7 @@ class ScoringChild:
             raise RerankError(error.description.get("message") or str(error)) from error
         except MemoryError as error:
             raise RerankError(f"the models could not be loaded: {error}") from error
-        if description.parser is None and settings.has_parser and choice is not None:
+        if description.parser is None and settings.parser_model:
             raise RerankError(description.no_parser)
         model = description.parser
         if model is not None and model.language != settings.text_language:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -20,7 +21,6 @@ from reranker.process.cancellation import Cancellation, Stopped
 from reranker.process.memory import periodic_memory_return, return_freed_memory
 from reranker.service.children.child import Lane, Request, resident_memory, serve
 from reranker.service.children.halving import score_in_halves
-from reranker.service.children.reasons import BROKEN, without_long_trees
 from reranker.service.children.scoring import (
     BatchScores,
     ChildMember,
@@ -38,8 +38,11 @@ if TYPE_CHECKING:
     from reranker.scoring.lanes import Lanes
 
 
+BROKEN = "the parser does not work; the log of the service says why"
+
+
 class _LoadedEnsemble(NamedTuple):
-    """An ensemble, and the built-in parser if that is the one asked."""
+    """An ensemble, and the built-in parser if it has a model."""
 
     reranker: Reranker
     parser: ChartParser | None
@@ -71,17 +74,14 @@ def _control(models: dict[int, _LoadedEnsemble], request: Request) -> Descriptio
     return None
 
 
-def _load(
-    loading: dict[str, Any], choice: ParserChoice | None
-) -> tuple[_LoadedEnsemble, Description]:
+def _load(loading: dict[str, Any], choice: ParserChoice) -> tuple[_LoadedEnsemble, Description]:
     from reranker import Reranker
 
     reranker, parser, no_parser = Reranker.load(**loading), None, ""
-    if choice is not None:
-        try:
-            parser = cast("ChartParser", choice.create())
-        except InputError as error:
-            no_parser = str(error)
+    try:
+        parser = cast("ChartParser", choice.create())
+    except InputError as error:
+        no_parser = str(error)
     return_freed_memory()  # the file of a span model that is shared
     members = tuple(
         ChildMember(member.name, member.sha256, member.vocabulary, member.parameters)
@@ -149,6 +149,18 @@ def _parse(
             answer, fault = BROKEN, described(error, with_text=True)
     nbest = parsed_list(sentence, answer, parser.root)
     return _ParsedSentence(nbest, time.monotonic() - started, fault)
+
+
+def without_long_trees(nbest: NBest, most_tokens: int) -> NBest:
+    """Reject the trees of more tokens in a parser's list."""
+    # <eos> is one more.
+    long = [each for each in nbest.candidates if len(each.tokens) >= most_tokens]
+    if not long:
+        return nbest
+    message = f"more tokens than max_tree_tokens = {most_tokens}"
+    short = (each for each in nbest.candidates if len(each.tokens) < most_tokens)
+    rejected = (each.rejected("too-long", message) for each in long)
+    return replace(nbest, candidates=tuple(short), rejected=(*nbest.rejected, *rejected))
 
 
 if __name__ == "__main__":

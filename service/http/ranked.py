@@ -1,8 +1,8 @@
 """The one path of ``/rerank``, ``/parse`` and ``/score``: a body is read, its lists arrive, are
 scored and are written.
 
-Lists come from the body, from the built-in parser, which proposes trees where they are scored, or
-from another parser. All but reading, scoring and parsing runs in threads, a few lists at a time.
+Lists come from the body, or from the built-in parser, which proposes trees where they are scored.
+All but reading, scoring and parsing runs in threads, a few lists at a time.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _LOGGED = 2000  # bytes of a text
 
 _NO_PARSER = (
     "this service has no parser: install the built-in one's model (pip install "
-    "parse-reranker-models), or start `rerank serve` with --parser-model and a span model, or with "
-    "--parser-command and a program that prints n-best lists"
+    "parse-reranker-models), or start `rerank serve` with --parser-model and a span model; or POST "
+    "the lists of another parser to /rerank"
 )
 
 Group = Sequence[tuple[NBest, list[Scored]]]
@@ -115,14 +115,13 @@ class RankedRequest:
         service, place = self._service, 0
         parser = given.models.parser if given.contents.sentences else None
         check = LanguageCheck(parser.language, parser.unknown_words) if parser else None
-        async with contextlib.aclosing(service.works(*given, self._client)) as works:
-            async for work in works:
-                self._known = answers.usage_of(work.lists, work.tokens)
-                async with contextlib.aclosing(service.engines.score(work)) as groups:
-                    async for group in groups:
-                        job = partial(self._write, writer, group, place, usage, check)
-                        yield await service.in_thread(job, given.size)
-                        place += len(group)
+        work = await service.work(*given, self._client)
+        self._known = answers.usage_of(work.lists, work.tokens)
+        async with contextlib.aclosing(service.engines.score(work)) as groups:
+            async for group in groups:
+                job = partial(self._write, writer, group, place, usage, check)
+                yield await service.in_thread(job, given.size)
+                place += len(group)
         if check is not None:
             writer.warn(check.end())
 

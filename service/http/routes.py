@@ -191,7 +191,6 @@ async def info(service: Running) -> Any:
         "formats": FORMATS,
         "parser": {
             "names": settings.parser_choice.names,
-            "jobs": settings.parsers,
             "language": settings.text_language,
             "words": settings.convention,
         }

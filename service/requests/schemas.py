@@ -620,8 +620,7 @@ class ModelsAnswer(BaseModel):
 
 
 class ParserInformation(BaseModel):
-    names: list[str] = Field(description="several: their candidates are pooled")
-    jobs: int = Field(description="parsers that run at once")
+    names: list[str] = Field(description="`chart`, the built-in one")
     language: str = Field(description="of the texts: a code of ISO 639")
     words: Convention = Field(description="how text is split into words")
 

@@ -178,21 +178,15 @@ class Queue:
         with self._changed:
             if self.is_closed:
                 raise draining()
-            if not work.is_admitted:
-                if not work.is_text:
-                    self._check_share(work.client, work.tokens)
-                self._check_time(work.client, work.tokens, work.deadline)
+            if not work.is_text:
+                self._check_share(work.client, work.tokens)
+            self._check_time(work.client, work.tokens, work.deadline)
             longest = max((piece.longest for piece in work.pieces), default=0)
             work.is_small = self._cost(work.tokens, longest) <= self._tokens_in(_SMALL_SECONDS)
             if not work.is_text:  # sentences take little memory before their turn comes
                 self._shares.take(work.client, work.tokens)
             self._waiting.add(work, self._ahead)
             self._changed.notify_all()
-
-    def has_room(self, client: str, tokens: int) -> bool:
-        """Whether so many tokens may wait besides those that the client has waiting."""
-        with self._changed:
-            return self._shares.has_room(client, tokens)
 
     def check_room(self, client: str, tokens: int, deadline: float) -> None:
         """Raises RequestError 429 unless a request for so many tokens would be admitted."""

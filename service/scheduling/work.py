@@ -57,8 +57,6 @@ class Work:
     """Instead of lists: they are parsed first."""
     candidates: int = CHART_CANDIDATES
     """Trees that the parser proposes for a sentence, at most."""
-    is_admitted: bool = False
-    """Whether it has waited for room already: sentences of a text that is being parsed."""
     changed: Callable[[], object] = lambda: None
     """Called, in a thread, when there are new scores or an error."""
     pieces: list[Piece] = field(init=False)

@@ -9,9 +9,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from benchmarks import servers
 from benchmarks.servers import Server as Server
+from reranker.checkpoints.span_file import save_span_model
 from tests.checkout import RERANK, before_python_path
+from tests.reranker.span_models import untrained_spans
 from tests.waiting import PATIENCE
 
 FRAGILE = str(Path(__file__).with_name("fragile"))
@@ -66,6 +70,36 @@ def slow_loading(gate: Gate) -> str:
     code += f"exec({fragile!r})\n"
     (gate.folder / "sitecustomize.py").write_text(code, encoding="utf-8")
     return before_python_path(str(gate.folder))
+
+
+_FAILING = """
+import itertools, sys, time
+if "reranker.service.children.scoring_main" in sys.orig_argv:
+    from reranker.parsers.chart import ChartParser
+    parse = ChartParser.parse
+    def failing(self, sentences, cancellation=None):
+        if "crash" in sentences[0].words:
+            raise ValueError(" ".join(sentences[0].words))
+        if "hang" in sentences[0].words:
+            for _ in cancellation.checked(itertools.repeat(None)):
+                time.sleep(0.01)
+        return parse(self, sentences, cancellation)
+    ChartParser.parse = failing
+"""
+
+
+def failing_parser(folder: Path) -> str:
+    """The PYTHONPATH of a server whose parser fails at sentences with the word "crash", and parses
+    those with "hang" until they are cancelled."""
+    (folder / "sitecustomize.py").write_text(_FAILING, encoding="utf-8")
+    return before_python_path(str(folder))
+
+
+def save_spans(path: Path, seed: int) -> str:
+    """An untrained model for the built-in parser."""
+    member = untrained_spans(seed)
+    save_span_model(path, member.model, member.vocabulary, {}, torch.float32)
+    return str(path)
 
 
 def is_closed_on(connection: socket.socket, piece: bytes) -> bool:

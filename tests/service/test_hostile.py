@@ -9,7 +9,6 @@ import os
 import resource
 import signal
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -297,18 +296,16 @@ def test_top_is_the_commands(server: Server, models: list[str], tmp_path: Path, 
 
 def test_a_killed_parent_leaves_nothing(models: list[str], tmp_path: Path) -> None:
     """Neither a child nor a folder, in /dev/shm or where temporary files are."""
-    toy = Path(__file__).parents[1] / "reranker" / "parsers" / "toy_parser.py"
-    flags = ("--parser-command", f"{sys.executable} {toy}", "--engines", "2")
     shared = Path("/dev/shm")
     before = set(shared.iterdir()) if shared.exists() else set()
-    with serving(models, *flags, TMPDIR=str(tmp_path)) as server:
+    with serving(models, "--engines", "2", TMPDIR=str(tmp_path)) as server:
         with server.client() as client:
             assert client.post("/parse", json={"text": "It runs."}).status_code == 200
             # Long bodies are read in another process than short ones.
-            assert client.post("/rerank", json={"texts": ["y" * 100_001]}).status_code == 200
-        names = ("scoring_main", "reading_main", "parsing_main")
+            assert client.post("/rerank", json={"documents": ["y" * 100_001]}).status_code == 200
+        names = ("scoring_main", "reading_main")
         children = [child for name in names for child in children_of(server, name)]
-        assert len(children) == 5
+        assert len(children) == 4
         server.process.kill()
         for child in children:
             until_ended(child)

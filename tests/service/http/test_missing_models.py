@@ -39,8 +39,8 @@ def test_without_a_parser_it_says_what_to_do(http: httpx.Client) -> None:
     assert http.get("/info").json()["parser"] is None
     answer = http.post("/parse", json={"text": "It is."})
     assert (answer.status_code, error_of(answer)["code"]) == (501, "no-parser")
-    assert "--parser-command" in error_of(answer)["message"]
-    assert http.post("/rerank", json={"texts": ["(S (NN a))"]}).status_code == 200
+    assert "--parser-model" in error_of(answer)["message"]
+    assert http.post("/rerank", json={"documents": ["(S (NN a))"]}).status_code == 200
 
 
 def test_without_a_forward_model_it_says_so(poor: Server, http: httpx.Client) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,42 +19,50 @@ import httpx
 import jsonschema
 import pytest
 
-from reranker.checkpoints.installed import installed_parser_models
-from reranker.client import Client, ServiceError
+from reranker.client import Client
 from reranker.commands.main import main
-from reranker.errors import InputError
+from reranker.errors import RerankError
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
-from reranker.plugins.other_parsers import bllip
-from reranker.service.children.parsing_main import parser_of
+from reranker.ranking import Ranking
+from reranker.service.children.scoring_main import BROKEN
+from reranker.service.http.answers import CONLLU
 from reranker.service.http.streams import LINES
+from reranker.service.metrics import Metrics
 from reranker.service.requests import schemas
+from reranker.service.scheduling.engines import Engines
 from reranker.service.settings import load_settings
 from reranker.trees.tree import Tree
-from tests.reranker.small_files import write
+from tests.service.children.test_processes import children_of, kill
 from tests.service.http.test_rerank import comparable, metric
 from tests.service.requests.test_limits import error_of
-from tests.service.servers import Server, serving
+from tests.service.servers import Server, failing_parser, save_spans, serving
 from tests.waiting import PATIENCE, until
 
 ROOT = Path(__file__).parents[3]
-TOY = Path(__file__).parents[2] / "reranker" / "parsers" / "toy_parser.py"
-# The last argument distinguishes its processes from other tests' processes.
-TOY_ARGUMENTS = (str(TOY), "berkeley", f"of-{os.getpid()}")
-PARSER = shlex.join([sys.executable, *TOY_ARGUMENTS])
-TEXT = """We saw it. The man (with eyes) isn't
-well-known!
-
-We crash here. We saw the man."""
-HANGING = {"text": "We hang here."}
-ASK = {"Accept": LINES}
+TEXT = "We saw the man. The man saw (us) on Monday!\n\nIsn't it well-known?"
+ODD = "\x07 \u200b\ufeff. Что это? 我们看见了他。 \U0001f600 We saw \ud83d\ude00."
 
 
 @pytest.fixture(scope="module")
-def parsing(models: list[str]) -> Iterator[Server]:
-    limits = ("--max-characters", "5000", "--max-sentences", "40", "--longest", "20")
-    with serving(models, "--parser-command", PARSER, "--parser-jobs", "2", *limits) as server:
+def spans(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return save_spans(tmp_path_factory.mktemp("spans") / "spans.pt", 3)
+
+
+@pytest.fixture(scope="module")
+def ensemble(models: list[str], spans: str) -> list[str]:
+    """With the parser's model as a member."""
+    return [*models, spans]
+
+
+@pytest.fixture(scope="module")
+def parsing(
+    ensemble: list[str], spans: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    flags = ("--parser-model", spans, "--candidates", "7", "--max-characters", "50000")
+    path = failing_parser(tmp_path_factory.mktemp("failing"))
+    with serving(ensemble, *flags, PYTHONPATH=path) as server:
         yield server
 
 
@@ -65,34 +72,306 @@ def http(parsing: Server) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture(scope="module")
-def command(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """Return the output of ``rerank parse --output ranked``."""
-    folder = tmp_path_factory.mktemp("parsed")
-    file, out = write(folder / "t.txt", TEXT), folder / "out"
-    flags = ["--models", *models, "--parser-command", PARSER, "--output", "ranked"]
-    flags += ["--lm-weight", "0.5", "--token-scores", "--out", str(out)]
-    assert main(["parse", file, *flags]) == 1
-    return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+def post(http: httpx.Client, text: str, accept: str = "*/*", **options: Any) -> httpx.Response:
+    headers = {"Content-Type": "text/plain", "Accept": accept}
+    return http.post(
+        "/parse", content=text.encode("utf-8", "surrogatepass"), params=options, headers=headers
+    )
 
 
-def test_the_answer_is_the_commands(http: httpx.Client, command: list[dict[str, Any]]) -> None:
-    body = {"text": TEXT, "lm_weight": 0.5, "return_token_scores": True}
-    answer = http.post("/parse", json=body)
+def sentences(answer: httpx.Response) -> list[dict[str, Any]]:
     assert answer.status_code == 200, answer.text
-    schemas.ParseAnswer.model_validate(answer.json())
-    found = answer.json()["sentences"]
-    assert [comparable(one) for one in found] == [comparable(row) for row in command]
-    for one, row in zip(found, command, strict=True):
+    found: list[dict[str, Any]] = answer.json()["sentences"]
+    return found
+
+
+def python(ensemble: list[str], spans: str, text: str) -> list[Ranking]:
+    parser = create_parser("chart", ParserSettings(model=spans, candidates=7))
+    with pytest.warns(UserWarning, match="are new to the parser"):  # a toy, which knows few words
+        return list(Reranker.load(ensemble).parse(text, parser))
+
+
+def command(folder: Path, text: str, output: str, ensemble: list[str], spans: str) -> str:
+    """Return the output of ``rerank parse`` for a file named ``text``, as HTTP names texts."""
+    (folder / "text").write_text(text, encoding="utf-8")
+    flags = ["--models", *ensemble, "--parser-model", spans, "--candidates", "7"]
+    flags += ["--output", output, "--out", str(folder / output)]
+    assert main(["parse", str(folder / "text"), *flags]) == 0
+    return (folder / output).read_text(encoding="utf-8").replace(f"{folder}/", "")
+
+
+def test_there_is_no_process_but_the_one_that_scores(parsing: Server, http: httpx.Client) -> None:
+    before = children_of(parsing, "scoring_main")
+    assert len(sentences(post(http, "We saw the man."))) == 1
+    assert children_of(parsing, "scoring_main") == before and len(before) == 1
+    assert metric(http, 'rerank_memory_bytes{process="scoring"}') > 1e7
+    assert metric(http, "rerank_parser_seconds_count") > 0
+
+
+def test_the_figures_are_the_commands(
+    http: httpx.Client, tmp_path: Path, ensemble: list[str], spans: str
+) -> None:
+    rows = [
+        json.loads(row) for row in command(tmp_path, TEXT, "ranked", ensemble, spans).splitlines()
+    ]
+    found = sentences(post(http, TEXT))
+    assert [comparable(one) for one in found] == [comparable(row) for row in rows]
+    for one, row in zip(found, rows, strict=True):
         del row["origin"]["file"]
         assert one["origin"] == row["origin"]
-    assert found[2]["status"] == "failed"
-    assert found[2]["fallback"] == "(TOP (S (XX We) (XX crash) (XX here) (XX .)))"
-    # Without the program's message, which may name files.
-    (rejected,) = found[2]["rejected"]
-    assert rejected["message"] == "the parser ended with status 1"
-    usage = answer.json()["usage"]
-    assert (usage["sentences"], usage["candidates"], usage["rejected"]) == (4, 6, 1)
+
+
+def test_lists_of_another_parser_are_ranked_as_the_command_ranks_them(
+    http: httpx.Client, tmp_path: Path, ensemble: list[str]
+) -> None:
+    """As docs/service.md has it."""
+    text, out = tmp_path / "text", tmp_path / "out"
+    text.write_text(TEXT, encoding="utf-8")
+    toy = ROOT / "tests" / "reranker" / "parsers" / "toy_parser.py"
+    program = shlex.join([sys.executable, str(toy)])
+    flags = ["--models", *ensemble, "--parser-command", program, "--output", "ranked"]
+    assert main(["parse", str(text), *flags, "--out", str(out)]) == 0
+    lists = out.read_text(encoding="utf-8")
+    answer = http.post("/rerank", content=lists, headers={"Content-Type": "text/plain"})
+    rows = map(json.loads, lists.splitlines())
+    assert [comparable(one) for one in sentences(answer)] == [comparable(row) for row in rows]
+
+
+def test_the_figures_are_those_of_python(parsing: Server, ensemble: list[str], spans: str) -> None:
+    expected = python(ensemble, spans, TEXT)
+    with Client(parsing.url) as client:
+        found = client.parse(TEXT)
+    assert len(found) == 3 and all(1 < len(each) <= 7 for each in found)
+    for here, there in zip(expected, found, strict=True):
+        assert here.ranking == there.ranking and here.id == there.id
+        assert here.confidence == there.confidence and here.confidence is not None
+        assert here.better_than_first is there.better_than_first is None
+        # Parser and member are one model, which counts the same tree alike.
+        best = here.ranking[0]
+        assert best.parser_score == pytest.approx(-best.member_nll[2], abs=2e-4)
+
+
+@pytest.mark.parametrize("accept, output", [("text/plain", "best"), (CONLLU, "conllu")])
+def test_trees_and_conllu_are_the_commands(
+    http: httpx.Client, tmp_path: Path, ensemble: list[str], spans: str, accept: str, output: str
+) -> None:
+    answer = post(http, TEXT, accept)
+    assert answer.headers["content-type"] == f"{accept}; charset=utf-8"
+    assert answer.headers["vary"] == "Accept"
+    assert answer.text == command(tmp_path, TEXT, output, ensemble, spans)
+    if output == "best":
+        assert len(answer.text.splitlines()) == 3
+
+
+def test_json_has_the_constituents_of_the_command(
+    http: httpx.Client, tmp_path: Path, ensemble: list[str], spans: str
+) -> None:
+    answer = post(http, TEXT)
+    schemas.ParseAnswer.model_validate(answer.json())
+    rows = [
+        json.loads(row) for row in command(tmp_path, TEXT, "json", ensemble, spans).splitlines()
+    ]
+    for one, row in zip(sentences(answer), rows, strict=True):
+        names = ("constituents", "confidence", "better_than_first", "entropy")
+        assert {name: one[name] for name in names} == {name: row[name] for name in names}
+        assert one["entropy"] > 0 and "brackets" not in one
+        known = [each["probability"] for each in one["constituents"][1:]]
+        assert one["confidence"] == pytest.approx(sum(known) / len(known), abs=1e-4)
+    assert "constituents" not in sentences(post(http, TEXT, return_trees=False))[0]
+
+
+def test_all_brackets_on_request(http: httpx.Client, ensemble: list[str], spans: str) -> None:
+    for one, ranking in zip(
+        sentences(post(http, TEXT, return_brackets=True)),
+        python(ensemble, spans, TEXT),
+        strict=True,
+    ):
+        assert ranking.certainty is not None
+        found = {(start, end, label): value for start, end, label, value in one["brackets"]}
+        assert found == pytest.approx(dict(ranking.certainty.probabilities), abs=1e-4)
+        for each in one["constituents"][1:]:
+            assert found[(*each["words"], each["label"])] == each["probability"]
+
+
+def test_the_client_knows_how_sure_the_parser_is(
+    parsing: Server, ensemble: list[str], spans: str
+) -> None:
+    with Client(parsing.url) as client:
+        answers = client.parse(TEXT)
+    for answer, ranking in zip(answers, python(ensemble, spans, TEXT), strict=True):
+        assert answer.certainty is not None and ranking.certainty is not None
+        assert answer.certainty.entropy == pytest.approx(ranking.certainty.entropy, abs=1e-4)
+        assert answer.certainty.probabilities == pytest.approx(
+            dict(ranking.certainty.probabilities), abs=1e-4
+        )
+
+
+def test_lines_are_the_answer_in_pieces(http: httpx.Client) -> None:
+    whole = post(http, TEXT).json()
+    first, *lines, last = map(json.loads, post(http, TEXT, LINES).text.splitlines())
+    assert first["start"]["sentences"] == 3
+    assert [line["sentence"] for line in lines] == whole["sentences"]
+    assert last == {"end": {"usage": whole["usage"], "warnings": whole["warnings"]}}
+    assert len(whole["warnings"]) == 1  # the toy parser knows few of the words
+    trees = whole["usage"]["candidates"]
+    assert trees == sum(len(one["ranking"]) for one in whole["sentences"])
+    tokens = sum(
+        entry["tokens"]
+        for one in whole["sentences"]
+        for entry in one["ranking"]
+        if entry["duplicate_of"] is None
+    )
+    assert whole["usage"]["tokens"] == tokens
+
+
+def test_another_form_is_refused(http: httpx.Client) -> None:
+    answer = post(http, TEXT, "text/html")
+    assert (answer.status_code, error_of(answer)["code"]) == (406, "not-acceptable")
+    for form in ("application/json", "text/plain", CONLLU):
+        assert form in error_of(answer)["message"]
+
+
+def test_blank_text_is_refused(http: httpx.Client) -> None:
+    answer = post(http, " \n\t\n")
+    assert (answer.status_code, error_of(answer)["code"]) == (422, "unreadable")
+
+
+def test_odd_text_is_parsed_all_the_same(http: httpx.Client) -> None:
+    """Control characters, other scripts, half a surrogate pair."""
+    answer = post(http, ODD, return_trees=True)
+    found = sentences(answer)
+    assert all(one["status"] == "ok" for one in found)
+    assert any("U+0007" in warning for warning in answer.json()["warnings"])
+    for one in found:
+        assert len(one["constituents"][0]["words"]) == 2
+        assert one["constituents"][0]["words"] == [0, len(one["origin"]["offsets"])]
+
+
+def test_long_sentences(http: httpx.Client) -> None:
+    longest, longer = sentences(post(http, "we saw " * 100 + ".\n\n" + "we saw " * 101))[:2]
+    # 201 words with the full stop: both are too long for the limit.
+    assert [one["status"] for one in (longest, longer)] == ["failed", "failed"]
+    assert longest["entropy"] is longest["confidence"] is None
+    assert "201 words, more than 200" in longest["rejected"][0]["message"]
+    (one,) = sentences(post(http, "we saw " * 99 + "it.", top_n=1))
+    assert one["status"] == "ok" and one["constituents"][0]["words"] == [0, 200]
+
+
+def test_a_long_text_does_not_hold_up_a_list(parsing: Server, http: httpx.Client) -> None:
+    """The list is answered while most of the text still waits, whoever asked first."""
+    before = metric(http, "rerank_sentences_total")
+    with (
+        parsing.client() as other,
+        other.stream(
+            "POST",
+            "/parse",
+            content=b"The man saw us on Monday with eyes.\n\n" * 900,
+            headers={"Content-Type": "text/plain", "Accept": LINES, "X-Request-Timeout": "600"},
+        ) as stream,
+    ):
+        lines = stream.iter_lines()
+        next(lines)
+        body = {"documents": ["(S1 (NN a))", "(S1 (NP (NN a)))"]}
+        assert http.post("/rerank", json=body).status_code == 200
+        assert sentences(post(http, "We saw it."))[0]["status"] == "ok"
+        assert metric(http, "rerank_sentences_total") - before < 800
+        assert metric(http, "rerank_parsing_sentences") > 100
+    # Who hangs up has nothing parsed any more.
+    until(lambda: metric(http, "rerank_parsing_sentences") == 0)
+    until(lambda: metric(http, "rerank_requests_in_flight") == 0)
+
+
+def test_a_killed_child_is_replaced(parsing: Server, http: httpx.Client) -> None:
+    before = sentences(post(http, TEXT))
+    (process,) = children_of(parsing, "scoring_main")
+    kill(process)
+    assert sentences(post(http, TEXT)) == before
+    (other,) = children_of(parsing, "scoring_main")
+    assert other != process
+
+
+def test_a_child_killed_while_it_parses_costs_one_text(parsing: Server, http: httpx.Client) -> None:
+    before = sentences(post(http, TEXT))
+    (process,) = children_of(parsing, "scoring_main")
+    os.kill(process, signal.SIGSTOP)  # so that it is killed while it parses
+    begun = metric(http, "rerank_queue_wait_seconds_count")
+    answers: list[httpx.Response] = []
+    asking = threading.Thread(target=lambda: answers.append(post(http, TEXT)))
+    asking.start()
+    with parsing.client() as other:
+        until(lambda: metric(other, "rerank_queue_wait_seconds_count") == begun + 1)
+    os.kill(process, signal.SIGKILL)
+    asking.join(PATIENCE)
+    (answer,) = answers
+    assert (answer.status_code, error_of(answer)["code"]) == (503, "worker-crashed")
+    assert sentences(post(http, TEXT)) == before
+
+
+def test_a_reload_takes_the_parser_along(models: list[str], tmp_path: Path) -> None:
+    """And until there is one, no other model parses, not even in a replacement."""
+    path = tmp_path / "spans.pt"
+    spans = save_spans(path, 3)
+    with serving(models, "--parser-model", spans) as server, server.client() as client:
+        old = sentences(post(client, TEXT))
+        save_spans(path, 4)
+        assert sentences(post(client, TEXT)) == old
+        server.process.send_signal(signal.SIGHUP)
+        server.logged("models reloaded")
+        new = sentences(post(client, TEXT))
+        assert [one["ranking"] for one in new] != [one["ranking"] for one in old]
+        kill(*children_of(server, "scoring_main"))
+        assert sentences(post(client, TEXT)) == new
+        # A file that is gone: what is loaded goes on.
+        path.unlink()
+        server.process.send_signal(signal.SIGHUP)
+        server.logged("models not reloaded")
+        assert sentences(post(client, TEXT)) == new
+        save_spans(path, 3)
+        kill(*children_of(server, "scoring_main"))
+        why = "the parser's model has changed since it was loaded"
+        server.logged("scoring crashed and is restarted", error=why)
+        # Until it is given up, requests wait for another try.
+        headers = {"X-Request-Timeout": "0.2"}
+        assert client.post("/parse", json={"text": TEXT}, headers=headers).status_code in (503, 504)
+
+
+def test_a_deadline_ends_parsing(http: httpx.Client) -> None:
+    headers = {"X-Request-Timeout": "0.5"}
+    answer = http.post("/parse", json={"text": "We hang here."}, headers=headers)
+    assert (answer.status_code, error_of(answer)["code"]) == (504, "deadline")
+    assert sentences(post(http, "It is."))[0]["status"] == "ok"
+
+
+def test_what_the_parser_fails_at_costs_a_sentence(parsing: Server, http: httpx.Client) -> None:
+    """Here a fault that is put into it. The log has its kind, and no words of users."""
+    found = sentences(post(http, "We saw it. Aardvarks crash. We saw the man."))
+    assert [one["status"] for one in found] == ["ok", "failed", "ok"]
+    assert found[1]["fallback"] == "(TOP (S (XX Aardvarks) (XX crash) (XX .)))"
+    assert found[1]["rejected"][0]["message"] == BROKEN
+    assert found[1]["confidence"] is None and len(found[1]["constituents"]) == 2
+    line = parsing.logged("the parser failed")
+    assert line["error"] == "ValueError" and "Aardvarks" not in str(parsing.log)
+
+
+def test_a_model_that_is_none_stops_the_service(models: list[str]) -> None:
+    """Its models are not loaded; how it ends then: tests/service/test_life.py."""
+    settings = load_settings({"models": models, "parser_model": models[0]})
+    engines = Engines(settings, Metrics())
+    try:
+        with pytest.raises(RerankError, match="not a span model"):
+            engines.load()
+    finally:
+        engines.stop()
+
+
+def test_the_description_has_every_form(http: httpx.Client) -> None:
+    document = http.get("/openapi.json").json()
+    described = document["paths"]["/parse"]["post"]["responses"]
+    forms = {"application/json", "text/plain", CONLLU, LINES}
+    assert {*described["200"]["content"]} == forms and "406" in described
+    schema = described["200"]["content"]["application/json"]["schema"]
+    answer = post(http, TEXT, return_brackets=True).json()
+    jsonschema.validate(answer, {**schema, "components": document["components"]})
 
 
 def test_sentences_and_words_of_ones_own(http: httpx.Client) -> None:
@@ -118,21 +397,9 @@ def test_plain_text_with_options_in_the_query(http: httpx.Client) -> None:
         params={"top_n": 1, "return_trees": False},
         headers={"Content-Type": "text/plain"},
     ).json()
-    assert [len(one["ranking"]) for one in answer["sentences"]] == [1, 1, 0, 1]
+    assert [len(one["ranking"]) for one in answer["sentences"]] == [1, 1, 1]
     assert "tree" not in answer["sentences"][0]["ranking"][0]
-    assert answer["warnings"] == ["line 4: byte 0xff is not UTF-8; U+FFFD is in its place"]
-
-
-def test_the_lines_are_the_answer_in_pieces(http: httpx.Client) -> None:
-    body = {"text": TEXT}
-    named = {"X-Request-ID": "same"}
-    whole = http.post("/parse", json=body, headers=named).json()
-    answer = http.post("/parse", json=body, headers=named | ASK)
-    assert (answer.status_code, answer.headers["content-type"]) == (200, LINES)
-    first, *sentences, last = map(json.loads, answer.text.splitlines())
-    assert [line["sentence"] for line in sentences] == whole.pop("sentences")
-    assert last == {"end": {"usage": whole.pop("usage"), "warnings": whole.pop("warnings")}}
-    assert first == {"start": {**whole, "sentences": 4}}
+    assert answer["warnings"][0] == "line 1: byte 0xff is not UTF-8; U+FFFD is in its place"
 
 
 def test_many_at_once_are_answered_as_one_by_one(http: httpx.Client) -> None:
@@ -147,29 +414,11 @@ def test_many_at_once_are_answered_as_one_by_one(http: httpx.Client) -> None:
     assert [answer["sentences"] for answer in together] == alone
 
 
-def test_the_client_parses_as_in_the_process(parsing: Server, models: list[str]) -> None:
-    reranker = Reranker.load(models)
-    parser = create_parser("command", ParserSettings(command=PARSER))
-    with Client(parsing.url) as client:
-        for here, there in zip(
-            reranker.parse(TEXT, parser, lm_weight=0.25), client.parse(TEXT, lm_weight=0.25),
-            strict=True,
-        ):  # fmt: skip
-            assert here.ranking == there.ranking and here.fallback == there.fallback
-            assert here.origin and there.origin and here.origin[1:] == there.origin[1:]
-        (sentence,) = client.parse(["We saw it."], top=1)
-        (given,) = client.parse([["We", "saw", "it", "."]], top=1)
-        assert sentence.ranking == given.ranking and len(given) == 1
-        with pytest.raises(ServiceError) as caught:
-            client.parse(" ")
-        assert caught.value.code == "unreadable"
-
-
 @pytest.mark.parametrize(
     "body, status, code, part",
     [
-        ({"text": "a " * 2501}, 422, "over-limit", "max_characters = 5000"),
-        ({"text": "It is. " * 41}, 422, "over-limit", "max_sentences = 40"),
+        ({"text": "a " * 25_001}, 422, "over-limit", "max_characters = 50000"),
+        ({"text": "It is. " * 1001}, 422, "over-limit", "max_sentences = 1000"),
         ({"text": "\n"}, 422, "unreadable", "no words"),
         ({"text": "a", "top_n": 0}, 422, "invalid", "top_n"),
         ({}, 422, "invalid", "text"),
@@ -179,13 +428,6 @@ def test_limits(http: httpx.Client, body: Any, status: int, code: str, part: str
     answer = http.post("/parse", json=body)
     assert (answer.status_code, error_of(answer)["code"]) == (status, code)
     assert part in f"{error_of(answer)['message']} {error_of(answer)['param']}"
-
-
-def test_a_long_sentence_gets_a_flat_tree(http: httpx.Client) -> None:
-    (one,) = http.post("/parse", json={"text": "a " * 21}).json()["sentences"]
-    assert one["fallback"].count("XX") == 21
-    assert one["rejected"][0]["code"] == "unparsed"
-    assert "21 words, more than 20" in one["rejected"][0]["message"]
 
 
 def test_examples_are_answered_as_described(http: httpx.Client) -> None:
@@ -221,13 +463,9 @@ def test_the_curl_lines_of_the_docs(parsing: Server) -> None:
 def test_information_and_metrics(http: httpx.Client) -> None:
     information = http.get("/info").json()
     schemas.InfoAnswer.model_validate(information)
-    assert information["parser"] == {
-        "names": ["command"],
-        "jobs": 2,
-        "language": "en",
-        "words": "gum",
-    }
-    assert (information["limits"]["longest"], information["limits"]["max_characters"]) == (20, 5000)
+    assert information["parser"] == {"names": ["chart"], "language": "en", "words": "gum"}
+    limits = information["limits"]
+    assert (limits["longest"], limits["max_characters"]) == (200, 50_000)
     names = [
         'rerank_rejected_total{code="unparsed"}',
         "rerank_sentences_total",
@@ -235,11 +473,10 @@ def test_information_and_metrics(http: httpx.Client) -> None:
         'rerank_requests_total{method="POST",path="/parse",status="200"}',
     ]
     before = [metric(http, name) for name in names]
-    http.post("/parse", json={"text": TEXT})
+    http.post("/parse", json={"text": "We saw it. We crash here. We saw the man."})
     after = [metric(http, name) for name in names]
-    assert [new - old for new, old in zip(after, before, strict=True)] == [1, 4, 4, 1]
+    assert [new - old for new, old in zip(after, before, strict=True)] == [1, 3, 3, 1]
     assert metric(http, "rerank_parsing_sentences") == 0
-    assert metric(http, 'rerank_memory_bytes{process="parsing"}') > 1e7
 
 
 def test_the_log_has_counts_and_no_words(parsing: Server, http: httpx.Client) -> None:
@@ -247,137 +484,6 @@ def test_the_log_has_counts_and_no_words(parsing: Server, http: httpx.Client) ->
     line = parsing.logged("request", request_id="counted")
     assert (line["path"], line["sentences"], line["words"], line["rejected"]) == ("/parse", 1, 3, 1)
     assert "Aardvark" not in str(parsing.log)
-
-
-def needs_bllip() -> None:
-    pytest.importorskip("bllipparser", reason="needs pip install 'parse-reranker[bllip]'")
-    if not installed_parser_models():
-        pytest.skip("needs a model of the BLLIP parser, of `rerank models`")
-
-
-def running(*program: str) -> list[int]:
-    """Return the processes of a Python program, wherever they were started."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):  # it has just ended
-            command = file.read_text(errors="replace").split("\0")
-            if tuple(command[1 : 1 + len(program)]) == program:
-                found.append(int(file.parent.name))
-    return found
-
-
-def parsers() -> int:
-    """Count the running parsers."""
-    return len(running(*TOY_ARGUMENTS))
-
-
-def is_of(process: int, parent: int) -> bool:
-    with contextlib.suppress(OSError):  # it has just ended
-        return f"\nPPid:\t{parent}\n" in Path(f"/proc/{process}/status").read_text()
-    return False
-
-
-def parsing_process_of(server: Server) -> int:
-    (process,) = (
-        process
-        for process in running("-P", "-m", "reranker.service.children.parsing_main")
-        if is_of(process, server.process.pid)
-    )
-    return process
-
-
-def test_a_deadline_ends_the_parser(parsing: Server, http: httpx.Client) -> None:
-    answer = http.post("/parse", json=HANGING, headers={"X-Request-Timeout": "0.5"})
-    assert (answer.status_code, error_of(answer)["code"]) == (504, "deadline")
-    until(lambda: parsers() == 0)
-    assert http.post("/parse", json={"text": "It is."}).status_code == 200
-
-
-@pytest.mark.parametrize("accept", [LINES, "*/*"])
-def test_a_client_that_hangs_up_ends_its_parser_and_no_other(
-    parsing: Server, http: httpx.Client, accept: str
-) -> None:
-    body = json.dumps(HANGING).encode()
-    with ThreadPoolExecutor(1) as threads:
-        with socket.create_connection(("127.0.0.1", parsing.port), timeout=PATIENCE) as connection:
-            head = f"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
-            head += f"Accept: {accept}\r\nContent-Type: application/json\r\n\r\n"
-            connection.sendall(head.encode() + body)
-            until(lambda: parsers() == 1)
-            # One of two parsers hangs; the other parses.
-            other = threads.submit(http.post, "/parse", json={"text": "It is. " * 30})
-            assert other.result().status_code == 200
-            assert parsers() == 1
-        until(lambda: parsers() == 0)
-    assert metric(http, "rerank_parsing_sentences") == 0
-    answer = http.post("/parse", json={"text": "It is. " * 30}).json()
-    assert [one["status"] for one in answer["sentences"]] == ["ok"] * 30
-
-
-def test_a_parsing_process_that_dies_is_replaced(parsing: Server, http: httpx.Client) -> None:
-    with ThreadPoolExecutor(1) as threads:
-        asked = threads.submit(http.post, "/parse", json=HANGING)
-        until(lambda: parsers() == 1)
-        os.kill(parsing_process_of(parsing), signal.SIGKILL)
-        answer = asked.result()
-    assert (answer.status_code, error_of(answer)["code"]) == (503, "parser-crashed")
-    assert "retry-after" in answer.headers
-    parsing.logged("parsing crashed")
-    assert http.post("/parse", json={"text": "It is."}).status_code == 200
-    assert http.get("/health/ready").status_code == 200
-
-
-@pytest.mark.slow
-def test_a_service_that_ends_takes_its_parsers_along(models: list[str]) -> None:
-    flags = ("--parser-command", PARSER, "--drain-seconds", "0.5")
-    with (
-        serving(models, *flags) as server,
-        server.client() as client,
-        ThreadPoolExecutor(1) as threads,
-    ):
-        asked = threads.submit(client.post, "/parse", json=HANGING)
-        until(lambda: parsers() == 1)
-        process = parsing_process_of(server)
-        server.process.send_signal(signal.SIGTERM)
-        assert server.end() == 0
-        assert asked.result().status_code == 503
-        until(lambda: parsers() == 0 and not Path(f"/proc/{process}").exists())
-
-
-def test_a_parser_that_is_named_has_to_work(models: list[str]) -> None:
-    with serving(models, "--parser-command", "/no/such", wait=False) as server:
-        assert server.process.wait(PATIENCE) == 2
-        server.end()
-        assert "/no/such: No such file" in str(server.log[-1])
-
-
-@pytest.mark.parametrize(
-    "settings, message",
-    [
-        ({"parser_command": "'"}, "quotation"),
-        ({"parser": ["none"]}, "there is no parser 'none'"),
-        ({"parser": ["command"]}, "needs --parser-command"),
-        ({"parser_command": "cat", "parser_format": "opennmt"}, "needs --parser-beam"),
-        ({"parser_model": ["/no/such"]}, "/no/such: no such file, nor an installed ensemble"),
-    ],
-)
-def test_what_is_no_parser(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        parser_of(load_settings(settings))
-
-
-def test_bllip_is_loaded_before_the_first_text(models: list[str]) -> None:
-    needs_bllip()
-    with serving(models, "--parser", "bllip", "--parser-jobs", "2") as server:
-        worker = str(Path(bllip.__file__).with_name("bllip_worker.py"))
-        until(
-            lambda: any(
-                is_of(parser, process)
-                for process in running("-P", "-m", "reranker.service.children.parsing_main")
-                if is_of(process, server.process.pid)
-                for parser in running("-P", worker)
-            )
-        )
 
 
 def test_the_built_in_parser_needs_no_flag(server: Server, models: list[str]) -> None:
@@ -401,33 +507,3 @@ def test_installed_models_are_served_from_any_folder(
     with serving([]) as server, server.client() as client:
         names = [model["name"] for model in client.get("/models").json()["models"]]
     assert names == sorted(path.name for path in (ROOT / "ckpt").glob("*.pt"))
-
-
-@pytest.mark.slow
-def test_bllip_is_there_where_it_is_installed(models: list[str]) -> None:
-    """With the model that is shipped; a parser that is killed costs one sentence."""
-    needs_bllip()
-    text = "When the last guests left the hotel closed its kitchen. She met him (on Monday)."
-    parser = create_parser("bllip", ParserSettings())
-    flags = ["--parser", "bllip", "--parser-jobs", "1"]
-    with serving(models, *flags) as server, Client(server.url, timeout=300) as client:
-        assert client.info()["parser"]["names"] == ["bllip"]
-        expected = list(Reranker.load(models).parse(text, parser))
-        parser.stop()
-        found = client.parse(text)
-        assert [one.ranking for one in found] == [one.ranking for one in expected]
-        assert all(len(one) > 10 for one in found)
-        long = " ".join(["the old man saw"] * 12)
-        with ThreadPoolExecutor(1) as threads:
-            asked = threads.submit(client.parse, [long] * 6)
-            worker = str(Path(bllip.__file__).with_name("bllip_worker.py"))
-            with server.client() as http:
-                until(lambda: metric(http, "rerank_parsing_sentences") == 4)
-            for process in running("-P", worker):
-                if is_of(process, parsing_process_of(server)):
-                    os.kill(process, signal.SIGKILL)
-            answers = asked.result()
-        assert [one.status for one in answers].count("failed") == 1
-        (failed,) = (one for one in answers if one.status == "failed")
-        assert failed.rejected[0].message == "the parser was killed by signal 9"
-        assert len({one.ranking for one in answers if one.status == "ok"}) == 1

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import reranker
-from tests.service.http.test_parse import PARSER
 from tests.service.page.browsing import PATIENCE, open_page, parse, paste, text_of
 from tests.service.page.test_axe import findings
-from tests.service.servers import serving
+from tests.service.servers import save_spans, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -23,8 +22,9 @@ NAMES = ("surprisal", "syntactic", "lexical")
 
 
 @pytest.fixture(scope="module")
-def address(checkpoints: list[str]) -> Iterator[str]:
-    flags = ("--parser-command", PARSER, "--parser-jobs", "1", "--max-beam", "20")
+def address(checkpoints: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    spans = save_spans(tmp_path_factory.mktemp("spans") / "spans.pt", 3)
+    flags = ("--parser-model", spans, "--max-beam", "20")
     with serving(checkpoints, *flags, "--longest", "12") as server:
         yield server.url
 
