@@ -40,7 +40,7 @@ def _names() -> Bomb:
 
 
 BOMBS: dict[str, Callable[[], Bomb]] = {
-    "a million empty texts": _json('{"texts": [', '"", ', '""]}', 4 * MEGABYTE),
+    "a million empty documents": _json('{"documents": [', '"", ', '""]}', 4 * MEGABYTE),
     "a million empty sentences": _json('{"sentences": [', '{"candidates": []}, ', "{}]}"),
     "arrays in arrays": _json('{"sentences": ', "[", ""),
     "objects in objects": _json("", '{"sentences": ', ""),

@@ -27,7 +27,6 @@ from reranker.service.requests.schemas import (
     RankOptions,
     RejectedEntry,
     ScoreRequest,
-    TextsRequest,
 )
 
 CONLLU = "text/x-conllu"
@@ -123,40 +122,26 @@ class AnswerWriter:
 
 
 class _OneListWriter(AnswerWriter):
-    """One list in the form of Cohere's and Jina's answers, or of text-embeddings-inference's; its
-    ``top_n`` counts duplicates, too."""
+    """One list in the form of Cohere's answers; its ``top_n`` counts duplicates, too."""
 
     has_lines = False
 
-    @property
-    def _more(self) -> dict[str, Any]:
-        is_version_2 = isinstance(self.asked, CohereRequest)
-        return {"meta": {"api_version": {"version": "2"}}} if is_version_2 else {}
-
     def entry(self, place: int, ranking: Ranking) -> bytes:
         asked = self.asked
-        assert isinstance(asked, DocumentsRequest | TextsRequest)
-        best = ranking.ranking[: asked.top_n]
-        if isinstance(asked, TextsRequest):
-            texts = [
-                {"index": row.index, "score": row.score}
-                | ({"text": row.tree} if asked.return_text else {})
-                for row in best
-            ]
-            return _json(texts)
+        assert isinstance(asked, DocumentsRequest)
         name = "+".join(member.name for member in self.models.members)
         documents = [
             {"index": row.index, "relevance_score": row.score}
             | ({"document": {"text": row.tree}} if asked.return_documents else {})
-            for row in best
+            for row in ranking.ranking[: asked.top_n]
         ]
         return _json({"model": name, "results": documents, "rejected": _rejected(ranking)})
 
     def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
         (entry,) = entries
-        if isinstance(self.asked, TextsRequest):
-            return entry
-        return _json({**self._head, "usage": usage, **self._more})[:-2] + b", " + entry[1:]
+        is_version_2 = isinstance(self.asked, CohereRequest)
+        more = {"meta": {"api_version": {"version": "2"}}} if is_version_2 else {}
+        return _json({**self._head, "usage": usage, **more})[:-2] + b", " + entry[1:]
 
 
 class _ScoresWriter(AnswerWriter):
@@ -192,7 +177,7 @@ def writer(
     given = (request_id, models, asked, warnings)
     if form in _OUTPUTS:
         return _OutputWriter(_OUTPUTS[form], *given)
-    if isinstance(asked, DocumentsRequest | TextsRequest):
+    if isinstance(asked, DocumentsRequest):
         return _OneListWriter(*given)
     return _ScoresWriter(*given) if isinstance(asked, ScoreRequest) else AnswerWriter(*given)
 

@@ -14,12 +14,7 @@ from reranker.service.http.envelope import JSONLine
 from reranker.service.requests import schemas
 
 _REFERENCE = "#/components/schemas/{model}"
-_FORMS = (
-    schemas.SentencesRequest,
-    schemas.TextRequest,
-    schemas.DocumentsRequest,
-    schemas.TextsRequest,
-)
+_FORMS = (schemas.SentencesRequest, schemas.TextRequest, schemas.DocumentsRequest)
 _TEXTS = (schemas.TextToParse, schemas.SentencesToParse, schemas.TokensToParse)
 _TO_READ = (schemas.TextToRead, schemas.SentencesToRead, schemas.TokensToRead)
 _ERRORS = {
@@ -69,7 +64,7 @@ def _body(*models: type[BaseModel], text: str | None = None) -> dict[str, Any]:
 
 
 _LISTS = _body(*_FORMS, text=_example(schemas.TextRequest)["nbest"])
-_RANKED = schemas.RerankAnswer | schemas.DocumentsAnswer | list[schemas.TextResult]
+_RANKED = schemas.RerankAnswer | schemas.DocumentsAnswer
 RERANK = _route(_RANKED, _BODY_ERRORS, requestBody=_LISTS)
 _LINES = {
     "application/x-ndjson": {

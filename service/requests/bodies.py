@@ -107,9 +107,13 @@ def _parse_json(path: Path, body: bytes) -> Asked:
         asked: Asked = forms.adapter.validate_json(body)
         return asked
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        errors = error.errors(include_url=False, include_context=False, include_input=False)
+        first = errors[0]
         if first["type"] == "json_invalid":
             raise RequestError(400, "malformed-json", first["msg"]) from error
+        if first["type"] == "missing" and len(first["loc"]) == 2 and not forms.is_one:
+            # A body in none of the forms: the field that it has tells more than one that it lacks.
+            first = next((each for each in errors if each["type"] == "extra_forbidden"), first)
         place, fields = forms.place(first["loc"])
         if first["type"] == "extra_forbidden":
             raise unknown(place, fields) from error

@@ -78,10 +78,9 @@ def read_lists(
             _check_strings([*(given.tokens or ()), *(given.tags or ())], settings, field)
         lists = _from_sentences(body, _Room(settings, field))
     else:
-        field = "documents" if isinstance(body, schemas.DocumentsRequest) else "texts"
-        entries: _Entries = getattr(body, field)
-        _check_entries("0", entries, settings, field)
-        lists = [_single_list(entries, body.query, _Room(settings, field))]
+        field = "documents"
+        _check_entries("0", body.documents, settings, field)
+        lists = [_single_list(body.documents, body.query, _Room(settings, field))]
     return _within_limits(lists, settings, field, cancellation)
 
 

@@ -58,7 +58,7 @@ def read(body: Body, settings: Settings, cancellation: Cancellation) -> Contents
     else:
         lists = read_lists(asked, settings, warnings.append, files.append, cancellation)
     warnings += warnings_of(sentences)
-    given = {"nbest": "", "text": "", "sentences": [], "documents": [], "texts": [], "trees": []}
+    given = {"nbest": "", "text": "", "sentences": [], "documents": [], "trees": []}
     if sentences:
         given["tokens"] = []
     unneeded = {name: none for name, none in given.items() if name in type(asked).model_fields}

@@ -1,8 +1,7 @@
 """The fields of requests and answers; ``/docs`` and ``/openapi.json`` show them.
 
-Requests are strict: an unknown field, or a string for a number, is an error that names it. The
-forms for clients of other reranking services also have the fields that those send and that change
-nothing here.
+Requests are strict: an unknown field, or a string for a number, is an error that names it. The form
+for clients of Cohere's service also has the fields that those send and that change nothing here.
 """
 
 from __future__ import annotations
@@ -189,13 +188,7 @@ class TextRequest(Options):
     )
 
 
-_Ignored = Annotated[Any, Field(description="for other services; ignored")]
-
-
-class _ForeignRequest(RankOptions):
-    query: str | None = Field(
-        None, description="the sentence; its words are used if the trees hide theirs"
-    )
+_Ignored = Annotated[Any, Field(description="for Cohere's service; ignored")]
 
 
 class DocumentEntry(_Strict):
@@ -205,11 +198,14 @@ class DocumentEntry(_Strict):
     title: _Ignored = None
 
 
-class DocumentsRequest(_ForeignRequest):
-    """One list in the form of Cohere's and Jina's rerankers: the documents are trees."""
+class DocumentsRequest(RankOptions):
+    """One list in the form of Cohere's reranker: the documents are trees."""
 
     model_config = _with_example(
-        {"query": "It runs .", "documents": _TREES, "top_n": 2}, "One list (Cohere, Jina)"
+        {"query": "It runs .", "documents": _TREES, "top_n": 2}, "One list (Cohere)"
+    )
+    query: str | None = Field(
+        None, description="the sentence; its words are used if the trees hide theirs"
     )
     documents: _List[DocumentEntry | str] = Field(min_length=1)
     return_documents: bool = True
@@ -220,26 +216,12 @@ class DocumentsRequest(_ForeignRequest):
     max_chunks_per_doc: _Ignored = None
     max_tokens_per_doc: _Ignored = None
     priority: _Ignored = None
-    truncation: _Ignored = None
 
 
 class CohereRequest(DocumentsRequest):
     """One list, to be answered in the form of version 2 of Cohere's interface."""
 
     return_documents: bool = False
-
-
-class TextsRequest(_ForeignRequest):
-    """One list in the form of text-embeddings-inference: the texts are trees."""
-
-    model_config = _with_example(
-        {"query": "It runs .", "texts": _TREES}, "One list (text-embeddings-inference)"
-    )
-    texts: _List[str] = Field(min_length=1)
-    return_text: bool = False
-    raw_scores: _Ignored = None
-    truncate: _Ignored = None
-    truncation_direction: _Ignored = None
 
 
 class Forms:
@@ -260,11 +242,15 @@ class Forms:
             kind = Annotated[kind, Discriminator(tag_of)]
         self.adapter: TypeAdapter[Any] = TypeAdapter(kind)
 
+    @property
+    def is_one(self) -> bool:
+        return len(self._models) == 1
+
     def place(self, location: Sequence[str | int]) -> tuple[list[str | int], list[str]]:
         """Return the place of an error of pydantic's without the names that pydantic adds, and the
         fields of the object that it is in."""
         tags, place = [*self._models][-1:], [*location]
-        if len(self._models) > 1 and place:
+        if not self.is_one and place:
             tags = [str(place.pop(0))]
         model = self._models[tags[0]]
         if len(place) > 1:
@@ -280,10 +266,8 @@ _NESTED: dict[str | int, type[_Strict]] = {
 }
 
 
-AnyRequest = SentencesRequest | TextRequest | DocumentsRequest | TextsRequest
-RERANK_FORMS = Forms(
-    documents=DocumentsRequest, texts=TextsRequest, nbest=TextRequest, sentences=SentencesRequest
-)
+AnyRequest = SentencesRequest | TextRequest | DocumentsRequest
+RERANK_FORMS = Forms(documents=DocumentsRequest, nbest=TextRequest, sentences=SentencesRequest)
 
 
 class ScoreRequest(_Strict):
@@ -570,17 +554,11 @@ class Result(BaseModel):
 
 
 class DocumentsAnswer(_Answer):
-    """In the form of Cohere's and Jina's answers, with our additions."""
+    """In the form of Cohere's answers, with our additions."""
 
     model: str
     results: list[Result]
     rejected: list[RejectedEntry]
-
-
-class TextResult(BaseModel):
-    index: int
-    score: float
-    text: str | None = Field(None, description="with return_text")
 
 
 class TreeScore(BaseModel):

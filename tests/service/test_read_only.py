@@ -55,7 +55,7 @@ def test_without_a_writable_disk(models: list[str], tmp_path: Path) -> None:
             pytest.fail("".join(log))
         (url,) = (json.loads(line)["url"] for line in log if '"listening"' in line)
         trees = ["(S1 (S (NP (PRP We)) (VP (VBP saw) (NP (PRP it)))))"]
-        answer = httpx.post(f"{url}/rerank", json={"texts": trees}, timeout=PATIENCE)
+        answer = httpx.post(f"{url}/rerank", json={"documents": trees}, timeout=PATIENCE)
         assert answer.status_code == 200
         process.terminate()
         assert process.wait(PATIENCE) == 0

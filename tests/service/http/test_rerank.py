@@ -158,7 +158,7 @@ def test_top_n_and_trees_left_out(http: httpx.Client) -> None:
     assert one["ranking"] == whole["ranking"][:1]
 
 
-def test_one_list_in_the_shapes_of_other_services(http: httpx.Client) -> None:
+def test_one_list_in_the_shape_of_cohere(http: httpx.Client) -> None:
     documents = [*CANDIDATES[:3], "(broken"]
     whole = http.post("/rerank", json={"sentences": [{"candidates": documents}]}).json()
     ranking = whole["sentences"][0]["ranking"]
@@ -170,8 +170,6 @@ def test_one_list_in_the_shapes_of_other_services(http: httpx.Client) -> None:
     assert [(one["index"], one["relevance_score"]) for one in results] == ours[:2]
     assert [one["document"]["text"] for one in results] == [documents[i] for i, _ in ours[:2]]
     assert [one["index"] for one in answer["rejected"]] == [3]
-    texts = http.post("/rerank", json={"query": "", "texts": documents}).json()
-    assert [(one["index"], one["score"]) for one in texts] == ours
     # A query tells the words of trees that hide them.
     hidden = "(S (NP XX )NP (VP XX )VP . )S"
     found = http.post("/rerank", json={"query": "It runs .", "documents": [hidden]}).json()

@@ -101,10 +101,10 @@ def test_what_fails_before_has_the_usual_answer(
     assert set(answer.json()) == {"error"}
 
 
-def test_forms_of_a_single_list_are_answered_as_ever(http: httpx.Client) -> None:
-    body = {"texts": ["(S (NN a))"]}
+def test_a_single_list_is_answered_as_ever(http: httpx.Client) -> None:
+    body = {"documents": ["(S (NN a))"]}
     answer = http.post("/rerank", json=body, headers=ASK)
-    assert answer.json()[0]["index"] == 0
+    assert answer.json()["results"][0]["index"] == 0
 
 
 def test_hanging_up_cancels(fragile: Server, http: httpx.Client, gate: Gate) -> None:

@@ -1,5 +1,5 @@
-"""A field that is not known is an error that names it; those that other services' clients send and
-that change nothing are taken."""
+"""A field that is not known is an error that names it; those that Cohere's clients send and that
+change nothing are taken."""
 
 from __future__ import annotations
 
@@ -21,8 +21,12 @@ LIST = {"query": "We saw the man with eyes .", "documents": TREES}
         ("/rerank", {**LIST, "top_k": 1}, "top_k", "is 'top_n' meant?"),
         ("/v1/rerank", {**LIST, "top_k": 1}, "top_k", "is 'top_n' meant?"),
         ("/v2/rerank", {**LIST, "top_k": 1}, "top_k", "is 'top_n' meant?"),
-        ("/rerank", {"query": "", "texts": TREES, "lm_weigth": 1}, "lm_weigth", "'lm_weight'"),
+        ("/rerank", {**LIST, "lm_weigth": 1}, "lm_weigth", "'lm_weight'"),
         ("/rerank", {**LIST, "texts": TREES}, "texts", "there is no field 'texts' here"),
+        # Forms of other services than Cohere's.
+        ("/rerank", {"texts": TREES}, "texts", "there is no field 'texts' here"),
+        ("/rerank", {**LIST, "truncation": True}, "truncation", "there is no field 'truncation'"),
+        ("/parse", {"words": [["It"]]}, "words", "there is no field 'words' here"),
         ("/rerank", {**LIST, "x" * 99: 1}, "x" * 99, "there are top_n, criterion, lm_weight"),
         (
             "/rerank",
@@ -68,8 +72,6 @@ def test_an_unknown_field_is_named(
         {"model": None, "rank_fields": None, "return_documents": False},
         # Cohere, version 2
         {"model": "rerank-v3.5", "max_tokens_per_doc": 4096, "priority": 0},
-        # Jina
-        {"model": "jina-reranker-v2", "truncation": True, "return_documents": True},
     ],
 )
 def test_fields_of_other_services(http: httpx.Client, fields: dict[str, Any]) -> None:
@@ -79,14 +81,6 @@ def test_fields_of_other_services(http: httpx.Client, fields: dict[str, Any]) ->
         assert answer.status_code == 200, answer.text
         found = [(one["index"], one["relevance_score"]) for one in answer.json()["results"]]
         assert found == [(one["index"], one["relevance_score"]) for one in plain]
-
-
-def test_texts_of_text_embeddings_inference(http: httpx.Client) -> None:
-    more = {"raw_scores": False, "truncate": True, "truncation_direction": "right"}
-    body = {"query": "", "texts": TREES, "return_text": True}
-    assert http.post("/rerank", json={**body, **more}).json() == (
-        http.post("/rerank", json=body).json()
-    )
 
 
 def test_documents_may_have_names(http: httpx.Client) -> None:

@@ -55,7 +55,7 @@ def memory(server: Server) -> float:
 
 
 BOMBS = {
-    "max_candidates": b'{"texts": [' + b'"", ' * 400_000 + b'""]}',
+    "max_candidates": b'{"documents": [' + b'"", ' * 400_000 + b'""]}',
     "max_sentences": b'{"sentences": ['
     + b'{"candidates": []}, ' * 100_000
     + b'{"candidates": []}]}',
@@ -86,7 +86,7 @@ def test_49_000_wrong_tokens_cost_one_error(server: Server) -> None:
 def test_bombs_hold_up_nobody(bounded: Server) -> None:
     """Three parts of bodies of 75,000 empty strings that do not go on, and kind requests."""
     before = memory(bounded)
-    bomb = b'{"texts": [' + b'"", ' * 75_000 + b'""]}'
+    bomb = b'{"documents": [' + b'"", ' * 75_000 + b'""]}'
     with bounded.client() as client, contextlib.ExitStack() as held:
         client.post("/rerank", json=KIND)
         for _ in range(3):
