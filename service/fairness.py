@@ -85,9 +85,8 @@ def address(scope: Scope) -> str:
         return "unknown"
 
 
-def client(scope: Scope) -> str:
-    """Whom a request counts for: the label of its key, else its address or network."""
-    label: str = scope["state"]["key"]
+def client(scope: Scope, label: str) -> str:
+    """Return whom a request counts for: the ``label`` of its key, else its address or network."""
     if label not in (NO_KEY, INVALID_KEY):
         return f"key {label}"
     return network(address(scope))

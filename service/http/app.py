@@ -20,6 +20,7 @@ from reranker.service.errors import RequestError
 from reranker.service.http import openapi, routes
 from reranker.service.http.envelope import JSONLine, envelope, from_http
 from reranker.service.http.middleware import HeadAsGet, KeyCheck, OriginCheck, RequestLog
+from reranker.service.http.request_state import state_of
 from reranker.service.lifecycle import Service
 from reranker.service.requests import schemas
 from reranker.service.requests.bodies import invalid, unknown
@@ -109,12 +110,13 @@ def _add_error_answers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestError)
     async def ours(request: Request, error: RequestError) -> Response:
-        request.state.details["code"] = error.code
-        return envelope(error, request.state.request_id)
+        state_of(request).details["code"] = error.code
+        return envelope(error, state_of(request).request_id)
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
-        return envelope(from_http(error.status_code, error.headers), request.state.request_id)
+        wrong = from_http(error.status_code, error.headers)
+        return envelope(wrong, state_of(request).request_id)
 
     @app.exception_handler(RequestValidationError)
     async def fields(request: Request, error: RequestValidationError) -> Response:
@@ -126,7 +128,7 @@ def _add_error_answers(app: FastAPI) -> None:
             wrong = unknown(place, query.model_fields)
         else:
             wrong = invalid(place, first["msg"])
-        return envelope(wrong, request.state.request_id)
+        return envelope(wrong, state_of(request).request_id)
 
 
 def _add_middleware(app: FastAPI, service: Service) -> None:

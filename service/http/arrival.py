@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from starlette.requests import ClientDisconnect, Request
 
 from reranker.service.errors import RequestError, too_late
+from reranker.service.http.request_state import state_of
 from reranker.service.requests import charsets
 from reranker.service.requests.bodies import Path
 from reranker.service.requests.reading import Body
@@ -59,7 +60,7 @@ async def read_body(
         raise ClientGone from error
     except TimeoutError as error:
         if deadline < body_deadline:
-            raise too_late(deadline - request.state.arrived) from error
+            raise too_late(deadline - state_of(request).arrived) from error
         message = f"the body did not arrive within body_seconds = {settings.body_seconds:g}"
         raise RequestError(408, "slow-body", message) from error
     return bytes(body)
@@ -80,7 +81,7 @@ async def while_awaited(
         if disconnect.done():
             raise ClientGone
         assert deadline is not None
-        raise too_late(deadline - request.state.arrived)
+        raise too_late(deadline - state_of(request).arrived)
     finally:
         task.cancel()
         disconnect.cancel()

@@ -16,7 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from reranker.service import fairness
 from reranker.service.errors import RequestError, described
 from reranker.service.http.envelope import envelope
-from reranker.service.keys import NO_KEY, OPEN_PATHS
+from reranker.service.http.request_state import RequestState, state_of
+from reranker.service.keys import OPEN_PATHS
 from reranker.service.lifecycle import Service
 from reranker.service.settings import Settings
 
@@ -47,13 +48,10 @@ class RequestLog:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started = time.monotonic()
         given = Headers(scope=scope).get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
-        details: dict[str, object] = {}  # for the log
-        scope.setdefault("state", {}).update(
-            request_id=request_id, arrived=started, details=details, key=NO_KEY
-        )
+        state = RequestState(request_id)
+        state.add_to(scope)
         status = 0
         is_ambiguous = _has_two_lengths(scope)
 
@@ -70,14 +68,14 @@ class RequestLog:
         try:
             await self._app(scope, receive, send_with_headers)
         except Exception as error:
-            details.update(described(error, self._service.settings.log_text))
-            _LOGGER.error("internal error", request_id=request_id, **details)
+            state.details.update(described(error, self._service.settings.log_text))
+            _LOGGER.error("internal error", request_id=request_id, **state.details)
             if not status:
                 message = "internal error; see the service's log for details"
                 answer = envelope(RequestError(500, "internal", message), request_id)
                 await answer(scope, receive, send_with_headers)
         finally:
-            self._count(scope, status, time.monotonic() - started)
+            self._count(scope, state, status)
 
     def _add_headers(self, headers: MutableHeaders, request_id: str) -> None:
         headers["X-Request-ID"] = request_id
@@ -87,7 +85,8 @@ class RequestLog:
         if self._service.is_draining:
             headers["Connection"] = "close"
 
-    def _count(self, scope: Scope, status: int, seconds: float) -> None:
+    def _count(self, scope: Scope, state: RequestState, status: int) -> None:
+        seconds = time.monotonic() - state.arrived
         path = "/page" if scope["path"].startswith("/page/") else scope["path"]
         # Unknown paths share one label: a scan must not fill Prometheus.
         path = path if path in self._paths else "other"
@@ -95,21 +94,19 @@ class RequestLog:
         metrics = self._service.metrics
         metrics.requests.labels(path, method, str(status)).inc()
         metrics.latency.labels(path).observe(seconds)
-        key = scope["state"]["key"]
-        metrics.key_requests.labels(key, f"{status // 100}xx" if status else "none").inc()
+        metrics.key_requests.labels(state.key, f"{status // 100}xx" if status else "none").inc()
         if path in _QUIET and status == 200:
             return
-        state = scope["state"]
         _LOGGER.info(
             "request",
-            request_id=state["request_id"],
+            request_id=state.request_id,
             method=method,
             path=path,
             status=status,
             seconds=round(seconds, 4),
             client=fairness.address(scope),
-            key=key,
-            **state["details"],
+            key=state.key,
+            **state.details,
         )
 
 
@@ -150,7 +147,7 @@ class OriginCheck:
                 self._check_host(headers.get("host", ""))
                 self._check_origin(headers.get("origin"), headers.get("host", ""))
             except RequestError as error:
-                await envelope(error, scope["state"]["request_id"])(scope, receive, send)
+                await envelope(error, state_of(scope).request_id)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -193,13 +190,13 @@ class KeyCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
+            state = state_of(scope)
             try:
                 keys, path, headers = self._service.keys, scope["path"], Headers(scope=scope)
-                scope["state"]["key"] = label = keys.label(path, headers)
-                scope["state"]["client"] = fairness.client(scope)
-                keys.check(path, label, headers)
+                state.key = keys.label(path, headers)
+                state.client = fairness.client(scope, state.key)
+                keys.check(path, state.key, headers)
             except RequestError as error:
-                request_id = scope["state"]["request_id"]
-                await envelope(error, request_id)(scope, receive, send)
+                await envelope(error, state.request_id)(scope, receive, send)
                 return
         await self._app(scope, receive, send)

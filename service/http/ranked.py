@@ -23,6 +23,7 @@ from reranker.service.children.scoring import Models
 from reranker.service.errors import RequestError
 from reranker.service.http import answers, arrival, streams
 from reranker.service.http.answers import AnswerWriter
+from reranker.service.http.request_state import state_of
 from reranker.service.lifecycle import Service
 from reranker.service.requests import schemas
 from reranker.service.requests.bodies import Path
@@ -54,26 +55,27 @@ class RankedRequest:
         """``form`` is the media type of the answer."""
         self._request, self._service = request, service
         self._path, self._query, self._form = path, query, form
-        self._client: str = request.state.client
-        self._id: str = request.state.request_id
+        self._state = state_of(request)
 
     async def answer(
         self, body: bytes, models: Models, deadline: float
     ) -> bytes | streams.TextAnswer | streams.Lines:
         """The answer to a body, in the form that the client takes; raises RequestError."""
-        service, details = self._service, self._request.state.details
+        service, client, details = self._service, self._state.client, self._state.details
         if self._path == "/parse" and not service.has_parser:
             raise RequestError(501, "no-parser", _NO_PARSER)
         asked_body = arrival.body_of(self._path, body, self._request, self._query)
         if service.settings.log_text:
             details["text"] = body[:_LOGGED].decode(asked_body.codec or "utf-8", "replace")
         if self._path != "/parse":
-            service.expect(len(body), self._client, deadline)
-        contents = await service.readers.read(asked_body, self._client)
+            service.expect(len(body), client, deadline)
+        contents = await service.readers.read(asked_body, client)
         given = _Given(contents, models, deadline, len(body))
         details.update(_counted(contents))
         form = self._form
-        writer = answers.writer(form, self._id, models, contents.asked, contents.warnings)
+        writer = answers.writer(
+            form, self._state.request_id, models, contents.asked, contents.warnings
+        )
         if form == streams.LINES and writer.has_lines and (contents.lists or contents.sentences):
             lines = self._lines(given, writer)
             return streams.Lines(await anext(lines), lines)
@@ -90,7 +92,7 @@ class RankedRequest:
                 entries += group
                 size += sum(map(len, group))
                 if given.contents.sentences:
-                    self._request.state.hold(size, 0)
+                    self._state.hold(size, 0)
 
         def whole(_: Cancellation) -> bytes:
             return writer.whole(entries, usage or answers.usage_of_scored([], []))
@@ -115,7 +117,7 @@ class RankedRequest:
         service, place = self._service, 0
         parser = given.models.parser if given.contents.sentences else None
         check = LanguageCheck(parser.language, parser.unknown_words) if parser else None
-        work = await service.work(*given, self._client)
+        work = await service.work(*given, self._state.client)
         self._known = answers.usage_of(work.lists, work.tokens)
         async with contextlib.aclosing(service.engines.score(work)) as groups:
             async for group in groups:
@@ -143,7 +145,7 @@ class RankedRequest:
         lists, scores = zip(*group, strict=True)
         usage.update(answers.usage_of_scored(lists, scores))
         names = ("candidates", "rejected")
-        self._request.state.details.update({name: usage[name] for name in names})
+        self._state.details.update({name: usage[name] for name in names})
         return [writer.entry(number, ranking) for number, ranking in enumerate(ranked, place)]
 
 

@@ -24,6 +24,7 @@ from reranker.service.errors import RequestError
 from reranker.service.http import accepting, answers, arrival, streams
 from reranker.service.http.envelope import JSONLine
 from reranker.service.http.ranked import RankedRequest
+from reranker.service.http.request_state import state_of
 from reranker.service.http.streams import LINES
 from reranker.service.lifecycle import Service
 from reranker.service.requests import schemas
@@ -130,9 +131,10 @@ async def surprisal(
         if (model := forward_model(models)) is None:
             raise RequestError(404, "no-forward-model", _NO_FORWARD_MODEL)
         given = arrival.body_of("/surprisal", body, request, query)
-        contents = await service.readers.read(given, request.state.client)
-        read = await service.word_readers.read(contents, model, request.state.client)
-        return answers.surprisals(request.state.request_id, read, contents.warnings)
+        state = state_of(request)
+        contents = await service.readers.read(given, state.client)
+        read = await service.word_readers.read(contents, model, state.client)
+        return answers.surprisals(state.request_id, read, contents.warnings)
 
     return await _answer(request, service, timeout, job)
 
@@ -145,7 +147,7 @@ async def validate(
 
     async def job(body: bytes, models: Models, deadline: float) -> bytes:
         given = arrival.body_of("/validate", body, request, query)
-        contents = await service.readers.read(given, request.state.client)
+        contents = await service.readers.read(given, state_of(request).client)
         return await service.in_thread(partial(_report, contents, models), len(body))
 
     return await _answer(request, service, timeout, job)
@@ -226,15 +228,15 @@ async def metrics(service: Running) -> Response:
 
 async def _answer(request: Request, service: Service, timeout: float | None, job: Job) -> Response:
     """Run ``job`` on the body, until the deadline or until the client hangs up."""
-    settings, client = service.settings, request.state.client
+    settings, state = service.settings, state_of(request)
     seconds = min(timeout or settings.request_seconds, settings.max_request_seconds)
-    deadline = request.state.arrived + seconds
+    deadline = state.arrived + seconds
     async with contextlib.AsyncExitStack() as held:
         try:
-            models = held.enter_context(service.visit(client))
-            hold = held.enter_context(service.body_bytes.held(client))
-            request.state.hold = hold  # for answers that are much longer than their bodies
-            body = await arrival.read_body(request, settings, deadline, hold)
+            models = held.enter_context(service.visit(state.client))
+            # Kept for answers that are much longer than their bodies.
+            state.hold = held.enter_context(service.body_bytes.held(state.client))
+            body = await arrival.read_body(request, settings, deadline, state.hold)
             content = await arrival.while_awaited(request, job(body, models, deadline), deadline)
         except arrival.ClientGone:
             service.metrics.dropped.labels("disconnect").inc()

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from reranker.service.errors import RequestError
 from reranker.service.http import answers, arrival
+from reranker.service.http.request_state import state_of
 from reranker.service.metrics import Metrics
 
 LINES = "application/x-ndjson"
@@ -89,7 +90,7 @@ class Answer(Response):
                 await _send(send, line)
             await _send(send, b"", is_last=True)
 
-        state = self._request.state
+        state = state_of(self._request)
         try:
             await arrival.while_awaited(self._request, send_all(), self._deadline)
         except arrival.ClientGone:

@@ -35,7 +35,7 @@ STRANGER = "127.0.0.66"
     ],
 )
 def test_whom_a_request_counts_for(host: str, key: str, name: str) -> None:
-    assert client({"client": (host, 1), "state": {"key": key}}) == name
+    assert client({"client": (host, 1)}, key) == name
 
 
 def test_a_client_may_hold_three_times_what_is_free() -> None:

@@ -1,0 +1,45 @@
+"""What the service knows of a request beside its head and body."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+from starlette.types import Scope
+
+from reranker.service.keys import NO_KEY
+
+_NAME = "rerank"
+
+
+def _hold_nothing(count: int, expected: int) -> None:
+    """Hold no bytes: before a body is read none are counted."""
+
+
+@dataclass(slots=True)
+class RequestState:
+    """The state of one request, from its arrival to its line in the log."""
+
+    request_id: str
+    arrived: float = field(default_factory=time.monotonic)
+    key: str = NO_KEY
+    """The label of the key."""
+    client: str = ""
+    """The one whom the request counts for."""
+    details: dict[str, object] = field(default_factory=dict)
+    """Fields of the log."""
+    hold: Callable[[int, int], None] = _hold_nothing
+    """Charges the client for the bytes that the request holds: see ``BodyBytes.held``."""
+
+    def add_to(self, scope: Scope) -> None:
+        """Make ``state_of`` find this state from the scope on."""
+        scope.setdefault("state", {})[_NAME] = self
+
+
+def state_of(request: Request | Scope) -> RequestState:
+    """Return the state that ``RequestLog`` has added to the scope of a request."""
+    scope = request.scope if isinstance(request, Request) else request
+    state: RequestState = scope["state"][_NAME]
+    return state
