@@ -7,10 +7,6 @@ here imports the web framework: ``http/envelope.py`` writes the answers.
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from reranker.service.settings import Settings
 
 
 class RequestError(Exception):
@@ -47,18 +43,6 @@ class Lost(Exception):
     def __init__(self, message: str, description: dict[str, str] | None = None) -> None:
         super().__init__(message)
         self.description = description or {"error": message}
-
-
-def over_limit(settings: Settings, name: str, shown: str, param: str | None) -> RequestError:
-    """422 that names a setting and what exceeds it."""
-    message = f"{shown} is more than the limit {name} = {getattr(settings, name):g} allows"
-    return RequestError(422, "over-limit", message, param)
-
-
-def check_limit(settings: Settings, name: str, value: float, shown: str, param: str | None) -> None:
-    """Raises RequestError 422 if ``value``, which is ``shown``, exceeds the setting."""
-    if value > getattr(settings, name):
-        raise over_limit(settings, name, shown, param)
 
 
 def unavailable(code: str, message: str, retry_after: int = 1) -> RequestError:

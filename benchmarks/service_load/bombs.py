@@ -80,7 +80,6 @@ def _product(path: str = "/rerank", **fields: object) -> Callable[[], Bomb]:
 # Bodies of at most 36 kB whose lists would be the product of two sizes.
 PRODUCTS: dict[str, Callable[[], Bomb]] = {
     "documents and query": _product(query="a " * 12_000, documents=[_HIDDEN] * 1000),
-    "texts and query": _product(query="a " * 12_000, texts=[_HIDDEN] * 1000),
     "a query of legal length": _product(query="a " * 1400, documents=[_HIDDEN] * 1000),
     "candidates and tokens": _product(
         sentences=[{"tokens": ["a"] * 1400, "candidates": [_HIDDEN] * 999}]

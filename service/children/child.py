@@ -42,6 +42,9 @@ from reranker.errors import RerankError, lacks_memory
 from reranker.process.cancellation import Cancellation, Stopped
 from reranker.service.errors import Lost, RequestError, described
 
+# Variables that no child gets: children read what strangers have sent.
+_SECRETS = frozenset({"RERANK_API_KEYS", "RERANK_ADMIN_KEYS"})
+
 # How often to look whether the request has been cancelled or paused.
 _LOOKING_SECONDS = 0.02
 
@@ -136,6 +139,7 @@ class _Process:
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", module, str(theirs.fileno()), str(beat)],
             stdin=subprocess.DEVNULL,
+            env={name: text for name, text in os.environ.items() if name.upper() not in _SECRETS},
             pass_fds=[theirs.fileno()],
             process_group=0,
         )

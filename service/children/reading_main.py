@@ -9,15 +9,16 @@ from functools import partial
 
 from reranker.process.memory import return_freed_memory, share_freed_memory
 from reranker.service.children.child import Lane, Request, serve
+from reranker.service.limits import Limits
 from reranker.service.requests.reading import Body, Contents, read
-from reranker.service.settings import Settings
 
 
-def lanes(settings: Settings) -> list[Lane]:
-    return [partial(_read, settings)]
+def lanes(limits: Limits) -> list[Lane]:
+    """Return the one lane that reads bodies within the limits."""
+    return [partial(_read, limits)]
 
 
-def _read(settings: Settings, request: Request) -> Contents:
+def _read(limits: Limits, request: Request) -> Contents:
     """Send the lists or sentences one by one, since to unpickle them all at once would hold up the
     service, and how many seconds of CPU time they took.
 
@@ -25,11 +26,11 @@ def _read(settings: Settings, request: Request) -> Contents:
     Python's is needed for that, which would wait for the end of a regular expression.
     """
     body: Body
-    body, limit = request.value
+    body, seconds = request.value
     started = time.process_time()
-    signal.setitimer(signal.ITIMER_PROF, limit)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
-        contents = read(body, settings, request)
+        contents = read(body, limits, request)
         for item in request.checked([*contents.lists, *contents.sentences]):
             request.progress(item)
         return contents._replace(lists=[], sentences=[])

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from reranker.service.errors import RequestError, check_limit, over_limit
+from reranker.service.errors import RequestError
+from reranker.service.limits import Limits
 from reranker.service.requests.schemas import (
     PARSE_FORMS,
     RERANK_FORMS,
@@ -22,7 +23,6 @@ from reranker.service.requests.schemas import (
     TextToParse,
     TextToRead,
 )
-from reranker.service.settings import Settings
 
 Path = Literal["/rerank", "/v2/rerank", "/parse", "/score", "/surprisal", "/validate"]
 
@@ -47,20 +47,20 @@ _LONGEST_NAME = 40
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
-def check_size(body: bytes, media: str, settings: Settings) -> None:
+def check_size(body: bytes, media: str, limits: Limits) -> None:
     """Raises RequestError 422 for a body of too many values and names, or lines, before anything is
     made of it: a million empty strings are 3 MB of JSON and seconds of work."""
-    most = settings.max_values
+    most = limits.max_values
     if media == "text/plain":
-        check_lines(body.count(b"\n"), settings)
+        check_lines(body.count(b"\n"), limits)
     elif _count(body) > most and _count_outside_strings(body, most) > most:
-        raise over_limit(settings, "max_values", f"a body of more than {most} values", None)
+        raise limits.exceeded("max_values", f"a body of more than {most} values", None)
 
 
-def check_lines(lines: int, settings: Settings) -> None:
+def check_lines(lines: int, limits: Limits) -> None:
     """Raises RequestError 422 for an n-best text of too many lines."""
-    many = f"a text of more than {settings.max_values} lines"
-    check_limit(settings, "max_values", lines, many, "nbest")
+    many = f"a text of more than {limits.max_values} lines"
+    limits.check("max_values", lines, many, "nbest")
 
 
 def _count(text: bytes) -> int:

@@ -7,7 +7,7 @@ import encodings
 from encodings.aliases import aliases
 
 from reranker.service.errors import RequestError
-from reranker.service.settings import Settings
+from reranker.service.limits import Limits
 
 # Names of Python's codecs. None of them can make a body more than three times as long.
 _CODECS = frozenset(
@@ -41,7 +41,7 @@ def codec_of(charset: str) -> str | None:
     return name if name in _CODECS else None
 
 
-def as_utf8(body: bytes, codec: str | None, settings: Settings) -> bytes:
+def as_utf8(body: bytes, codec: str | None, limits: Limits) -> bytes:
     """Return the body as UTF-8, without its byte order mark, which counts more than what is
     declared. With neither, bytes that are not UTF-8 stay as they are.
 
@@ -66,8 +66,8 @@ def as_utf8(body: bytes, codec: str | None, settings: Settings) -> bytes:
         message = f"the body is not {shown} at offset {error.start}: {wrong} ({error.reason})"
         raise RequestError(400, "undecodable", message, "Content-Type") from error
     content = text.removeprefix("\ufeff").encode()
-    if len(content) > max(len(body), settings.max_body_bytes):
-        limit = settings.max_body_bytes
+    if len(content) > max(len(body), limits.max_body_bytes):
+        limit = limits.max_body_bytes
         message = f"the body is longer than max_body_bytes = {limit} when it is written in UTF-8"
         raise RequestError(413, "too-large", message)
     return content

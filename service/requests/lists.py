@@ -18,9 +18,9 @@ from reranker.nbest.faithful import Room, Source
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import split_words
 from reranker.process.cancellation import Cancellation
-from reranker.service.errors import RequestError, check_limit, over_limit
+from reranker.service.errors import RequestError
+from reranker.service.limits import Limits
 from reranker.service.requests import bodies, schemas
-from reranker.service.settings import Settings
 
 _Entries = Sequence[str | schemas.CandidateEntry | schemas.DocumentEntry]
 
@@ -31,9 +31,9 @@ _MOST_ADDED = 50_000
 class _Room(Room):
     """Room for all lists of a request, which is refused where there is none."""
 
-    def __init__(self, settings: Settings, field: str) -> None:
+    def __init__(self, limits: Limits, field: str) -> None:
         super().__init__(_MOST_ADDED)
-        self._settings, self._field = settings, field
+        self._limits, self._field = limits, field
 
     def take(self, text: str, words: Sequence[str]) -> None:
         """Raises RequestError 422."""
@@ -46,12 +46,12 @@ class _Room(Room):
     def check(self, words: Sequence[str]) -> None:
         """Raise RequestError 422 if no tree can have all these words."""
         many = f"a sentence of {len(words)} words"
-        check_limit(self._settings, "max_tree_tokens", len(words), many, self._field)
+        self._limits.check("max_tree_tokens", len(words), many, self._field)
 
 
 def read_lists(
     body: schemas.AnyRequest,
-    settings: Settings,
+    limits: Limits,
     warn: Callable[[str], None],
     describe: Callable[[dict[str, str]], None] = lambda _: None,
     cancellation: Cancellation | None = None,
@@ -63,39 +63,39 @@ def read_lists(
     """
     lists: Iterable[NBest]
     if isinstance(body, schemas.TextRequest):
-        bodies.check_lines(body.nbest.count("\n"), settings)
+        bodies.check_lines(body.nbest.count("\n"), limits)
 
         def check(raw: RawList) -> None:  # before each candidate takes its sentence's length
-            _check_length(raw.id, len(raw.candidates), settings, "nbest")
+            _check_length(raw.id, len(raw.candidates), limits, "nbest")
 
         field = "nbest"
-        lists = _from_text(body, warn, describe, check, _Room(settings, field))
+        lists = _from_text(body, warn, describe, check, _Room(limits, field))
     elif isinstance(body, schemas.SentencesRequest):
         field = "sentences"
-        _check_count(len(body.sentences), settings, field)
+        _check_count(len(body.sentences), limits, field)
         for number, given in enumerate(body.sentences):
-            _check_entries(str(number), given.candidates, settings, field)
-            _check_strings([*(given.tokens or ()), *(given.tags or ())], settings, field)
-        lists = _from_sentences(body, _Room(settings, field))
+            _check_entries(str(number), given.candidates, limits, field)
+            _check_strings([*(given.tokens or ()), *(given.tags or ())], limits, field)
+        lists = _from_sentences(body, _Room(limits, field))
     else:
         field = "documents"
-        _check_entries("0", body.documents, settings, field)
-        lists = [_single_list(body.documents, body.query, _Room(settings, field))]
-    return _within_limits(lists, settings, field, cancellation)
+        _check_entries("0", body.documents, limits, field)
+        lists = [_single_list(body.documents, body.query, _Room(limits, field))]
+    return _within_limits(lists, limits, field, cancellation)
 
 
 def read_trees(
-    body: schemas.ScoreRequest, settings: Settings, cancellation: Cancellation | None = None
+    body: schemas.ScoreRequest, limits: Limits, cancellation: Cancellation | None = None
 ) -> list[NBest]:
     """A list of its own for each tree; raises RequestError, and Stopped if cancelled."""
-    _check_count(len(body.trees), settings, "trees")
-    _check_strings(body.trees, settings, "trees")
-    source = _source(body.format, _Room(settings, "trees"))
+    _check_count(len(body.trees), limits, "trees")
+    _check_strings(body.trees, limits, "trees")
+    source = _source(body.format, _Room(limits, "trees"))
     lists = (
         _from_entries([tree], source, str(position), position)
         for position, tree in enumerate(body.trees)
     )
-    return _within_limits(lists, settings, "trees", cancellation)
+    return _within_limits(lists, limits, "trees", cancellation)
 
 
 def _from_text(
@@ -181,55 +181,55 @@ def _source(format_name: str, room: Room, repair: bool | None = None) -> Source:
 
 
 def _within_limits(
-    lists: Iterable[NBest], settings: Settings, field: str, cancellation: Cancellation | None
+    lists: Iterable[NBest], limits: Limits, field: str, cancellation: Cancellation | None
 ) -> list[NBest]:
     accepted: list[NBest] = []
     for nbest in (cancellation or Cancellation()).checked(lists):
-        _check_count(1 + len(accepted), settings, field)
+        _check_count(1 + len(accepted), limits, field)
         candidates = len(nbest.candidates) + len(nbest.rejected)
-        _check_length(nbest.id, candidates, settings, field)
-        _check_trees(nbest, settings, field)
+        _check_length(nbest.id, candidates, limits, field)
+        _check_trees(nbest, limits, field)
         accepted.append(nbest)
     return accepted
 
 
-def _check_count(sentences: int, settings: Settings, field: str) -> None:
-    many = f"more than {settings.max_sentences} sentences"
-    check_limit(settings, "max_sentences", sentences, many, field)
+def _check_count(sentences: int, limits: Limits, field: str) -> None:
+    many = f"more than {limits.max_sentences} sentences"
+    limits.check("max_sentences", sentences, many, field)
 
 
-def _check_entries(name: str, entries: _Entries, settings: Settings, field: str) -> None:
+def _check_entries(name: str, entries: _Entries, limits: Limits, field: str) -> None:
     """Before anything is made of them."""
-    _check_length(name, len(entries), settings, field)
-    _check_strings(map(_tree, entries), settings, field)
+    _check_length(name, len(entries), limits, field)
+    _check_strings(map(_tree, entries), limits, field)
 
 
-def _check_strings(strings: Iterable[str], settings: Settings, field: str) -> None:
+def _check_strings(strings: Iterable[str], limits: Limits, field: str) -> None:
     for string in strings:
         size = len(string.encode("utf-8", "surrogatepass"))
-        check_limit(settings, "max_tree_bytes", size, f"a string of {size} bytes", field)
+        limits.check("max_tree_bytes", size, f"a string of {size} bytes", field)
 
 
-def _check_length(name: str, candidates: int, settings: Settings, field: str) -> None:
+def _check_length(name: str, candidates: int, limits: Limits, field: str) -> None:
     many = f"list {name} with {candidates} candidates"
-    check_limit(settings, "max_candidates", candidates, many, field)
+    limits.check("max_candidates", candidates, many, field)
 
 
-def _check_trees(nbest: NBest, settings: Settings, field: str) -> None:
+def _check_trees(nbest: NBest, limits: Limits, field: str) -> None:
     for candidate in nbest.candidates:
         tokens = len(candidate.tokens) + 1  # <eos>
         many = f"a tree of {tokens} tokens in list {nbest.id}"
-        check_limit(settings, "max_tree_tokens", tokens, many, field)
+        limits.check("max_tree_tokens", tokens, many, field)
     texts = [candidate.text for candidate in nbest.candidates]
     texts += [rejected.text for rejected in nbest.rejected]
     for text in texts:
-        depth = _depth(text) if text.count("(") > settings.max_depth else 0
+        depth = _depth(text) if text.count("(") > limits.max_depth else 0
         many = f"a tree nested {depth} deep in list {nbest.id}"
-        check_limit(settings, "max_depth", depth, many, field)
+        limits.check("max_depth", depth, many, field)
     for rejected in nbest.rejected:
         # The readers have limits of their own, which are wider.
         if name := {"too-deep": "max_depth", "too-long": "max_tree_tokens"}.get(rejected.code):
-            raise over_limit(settings, name, rejected.message, field)
+            raise limits.exceeded(name, rejected.message, field)
 
 
 def _depth(text: str) -> int:

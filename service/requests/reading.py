@@ -8,12 +8,12 @@ from pydantic import BaseModel
 
 from reranker.nbest import NBest
 from reranker.process.cancellation import Cancellation
+from reranker.service.limits import Limits
 from reranker.service.requests import bodies, schemas
 from reranker.service.requests.bodies import Path
 from reranker.service.requests.charsets import as_utf8
 from reranker.service.requests.lists import read_lists, read_trees
 from reranker.service.requests.texts import read_sentences, warnings_of
-from reranker.service.settings import Settings
 from reranker.text.reading import TextSentence
 
 
@@ -42,21 +42,21 @@ class Contents(NamedTuple):
     """Name and format of the texts, for ``/validate``."""
 
 
-def read(body: Body, settings: Settings, cancellation: Cancellation) -> Contents:
+def read(body: Body, limits: Limits, cancellation: Cancellation) -> Contents:
     """Raises RequestError, and Stopped if cancelled."""
-    content = as_utf8(body.content, body.codec, settings)
-    bodies.check_size(content, body.media, settings)
+    content = as_utf8(body.content, body.codec, limits)
+    bodies.check_size(content, body.media, limits)
     warnings: list[str] = []
     files: list[dict[str, str]] = []
     lists: list[NBest] = []
     sentences: list[TextSentence] = []
     asked = bodies.parse(body.path, content, body.media, body.query)
     if isinstance(asked, schemas.ParseOptions | schemas.SurprisalOptions):
-        sentences = read_sentences(asked, settings, cancellation)
+        sentences = read_sentences(asked, limits, cancellation)
     elif isinstance(asked, schemas.ScoreRequest):
-        lists = read_trees(asked, settings, cancellation)
+        lists = read_trees(asked, limits, cancellation)
     else:
-        lists = read_lists(asked, settings, warnings.append, files.append, cancellation)
+        lists = read_lists(asked, limits, warnings.append, files.append, cancellation)
     warnings += warnings_of(sentences)
     given = {"nbest": "", "text": "", "sentences": [], "documents": [], "trees": []}
     if sentences:

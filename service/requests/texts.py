@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from reranker.errors import KindError
 from reranker.languages import language_name
 from reranker.process.cancellation import Cancellation
-from reranker.service.errors import RequestError, check_limit
+from reranker.service.errors import RequestError
+from reranker.service.limits import Limits
 from reranker.service.requests import schemas
-from reranker.service.settings import Settings
 from reranker.text.given import GivenText
 from reranker.text.given import sentences as given_sentences
 from reranker.text.reading import TextSentence
@@ -23,12 +23,12 @@ _MOST_WARNINGS = 20
 
 
 def read_sentences(
-    asked: schemas.AnyToParse | schemas.AnyToRead, settings: Settings, cancellation: Cancellation
+    asked: schemas.AnyToParse | schemas.AnyToRead, limits: Limits, cancellation: Cancellation
 ) -> list[TextSentence]:
     """The sentences of a request. Raises RequestError, and Stopped if cancelled."""
     if isinstance(asked, schemas.SurprisalOptions):
-        check_limit(settings, "max_beam", asked.beam, f"a beam of {asked.beam}", "beam")
-    language = settings.text_language
+        limits.check("max_beam", asked.beam, f"a beam of {asked.beam}", "beam")
+    language = limits.text_language
     if isinstance(asked, schemas.ParseOptions) and asked.language not in (None, language):
         message = f"this service parses {language_name(language)}, not {asked.language!r:.20}"
         raise RequestError(422, "wrong-language", message, "language")
@@ -36,16 +36,16 @@ def read_sentences(
     given: GivenText = getattr(asked, field)
     characters = _characters(given)
     many = f"a text of {characters} characters"
-    check_limit(settings, "max_characters", characters, many, field)
+    limits.check("max_characters", characters, many, field)
     sentences: list[TextSentence] = []
     read = given_sentences(
-        given, convention=settings.convention, longest=settings.longest, has_bytes=True
+        given, convention=limits.convention, longest=limits.longest, has_bytes=True
     )
     try:
         for sentence in cancellation.checked(read):
             sentences.append(sentence)
-            many = f"more than {settings.max_sentences} sentences"
-            check_limit(settings, "max_sentences", len(sentences), many, field)
+            many = f"more than {limits.max_sentences} sentences"
+            limits.check("max_sentences", len(sentences), many, field)
     except KindError as error:
         raise RequestError(422, "unreadable", str(error), field) from error
     if not any(sentence.sentence.words for sentence in sentences):

@@ -1,6 +1,5 @@
-"""Jobs of many clients, and the few places where children do them: bodies are read, sentences are
-parsed or read word by word. Clients take turns; the first of the free places is taken, so that no
-child or parser is started without need.
+"""Jobs of many clients, and the children that do them: bodies are read, sentences are read word by
+word. Clients take turns; the first idle place is taken, so that no child is started without need.
 
 A job may take long and cannot be interrupted, so a pool can keep a client from holding every place.
 """
@@ -11,53 +10,93 @@ import asyncio
 import contextlib
 import queue
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from reranker.process.cancellation import Cancellation
+import structlog
+
+from reranker.process.cancellation import Cancellation, Stopped
 from reranker.service.children.child import Child
-from reranker.service.errors import draining
+from reranker.service.errors import Lost, RequestError, draining
+from reranker.service.metrics import Metrics
 from reranker.service.scheduling.fair_queue import FairQueue
 
+_LOGGER = structlog.get_logger("rerank.service")
+
 Value = TypeVar("Value")
-Result = TypeVar("Result")
+
+
+class Reply(NamedTuple):
+    """The reply of a child, and the parts that it has sent before."""
+
+    value: Any
+    parts: list[Any]
 
 
 @dataclass(eq=False)
-class Job(Generic[Value, Result]):
-    """Something that a client wants done."""
+class Job(Generic[Value]):
+    """A job that a client has asked for."""
 
     client: str
     value: Value
-    cost: float = 0.0
-    """What the client is charged when it begins."""
+    cost: float | None = None
+    """The client is charged so much when the job begins; None: at its end, for the seconds of CPU
+    time that the child has told, as a part."""
     cancellation: Cancellation = field(default_factory=Cancellation)
-    result: Future[Result] = field(default_factory=Future)
+    result: Future[Reply] = field(default_factory=Future)
     is_begun: bool = False
 
 
-class Pool(Generic[Value, Result]):
-    """Jobs that wait, a thread for each place, and the children that the threads ask."""
+@dataclass(frozen=True)
+class Kind:
+    """A kind of children, and how they are asked."""
+
+    name: str
+    """The name of their module."""
+    start: object
+    """The first message to a child."""
+    niceness: int
+    heartbeat: float
+    patience: float
+    """Seconds that a child has to notice a cancellation, before it is ended."""
+    doing: str
+    """What they do, in the log."""
+    count: int = 1
+    lanes: int = 1
+    """Jobs that a child does at once."""
+
+
+class Pool(Generic[Value]):
+    """Jobs that wait, and children with a thread for each of their lanes."""
 
     def __init__(
         self,
         name: str,
-        children: Sequence[Child],
-        places: int,
-        work: Callable[[Job[Value, Result], int], Result],
+        kind: Kind,
+        metrics: Metrics,
+        lost: Callable[[Lost], RequestError],
         most_of_client: int | None = None,
     ) -> None:
-        """``work`` does a job, at a place counted from 0, in a thread. A client holds at most
-        ``most_of_client`` places; None: all."""
-        self._children, self._work = children, work
+        """``name`` is the label of metrics. ``lost`` logs the loss of a child and returns the
+        answer. A client holds at most ``most_of_client`` places; None: all."""
+        ended = partial(metrics.child_ended, kind.name)
+        self.children = [
+            Child(kind.name, kind.start, kind.heartbeat, kind.niceness, ended)
+            for _ in range(kind.count)
+        ]
+        self._kind, self._lost = kind, lost
+        places = kind.count * kind.lanes
         self._most_of_client = places if most_of_client is None else most_of_client
         self._changed = threading.Condition()
-        self._jobs: FairQueue[Job[Value, Result]] = FairQueue()
+        self._jobs: FairQueue[Job[Value]] = FairQueue()
         self.is_closed = False
+        metrics.reading_busy.labels(name).set_function(lambda: self.count(True))
+        metrics.reading_waiting.labels(name).set_function(lambda: self.count(False))
         self._free: queue.PriorityQueue[int] = queue.PriorityQueue()
         for place in range(places):
             self._free.put(place)
@@ -66,12 +105,12 @@ class Pool(Generic[Value, Result]):
     @property
     def memory(self) -> float:
         """Bytes that the children hold."""
-        return sum(child.memory for child in self._children)
+        return sum(child.memory for child in self.children)
 
-    async def ask(self, client: str, value: Value, cost: float = 0.0) -> Result:
-        """What becomes of a job; cancelled with it. Raises what ``work`` does, and RequestError 503
-        once the pool is closed."""
-        job = Job[Value, Result](client, value, cost)
+    async def ask(self, client: str, value: Value, cost: float | None = None) -> Reply:
+        """Return the reply to a job, which is cancelled with the caller. Raises what the child
+        does, what ``lost`` returns, and RequestError 503 once the pool is closed."""
+        job = Job[Value](client, value, cost)
         with self._changed:
             if self.is_closed:
                 raise draining()
@@ -84,11 +123,6 @@ class Pool(Generic[Value, Result]):
             with self._changed:
                 if not job.is_begun and job in self._jobs:
                     self._jobs.remove(job)
-
-    def charge(self, job: Job[Value, Result], amount: float) -> None:
-        """Charge a client for a job that has begun."""
-        with self._changed:
-            self._jobs.charge(job, amount)
 
     def count(self, is_begun: bool) -> int:
         """How many jobs are being done, or wait."""
@@ -108,7 +142,7 @@ class Pool(Generic[Value, Result]):
             self.is_closed = True
             self._changed.notify_all()
         self.drop()
-        for child in self._children:
+        for child in self.children:
             child.close()
 
     # What follows runs in threads.
@@ -117,7 +151,7 @@ class Pool(Generic[Value, Result]):
         while (job := self._next()) is not None:
             place, result = self._free.get(), job.result
             try:
-                done = partial(result.set_result, self._work(job, place))
+                done = partial(result.set_result, self._do(job, place))
             except BaseException as error:
                 done = partial(result.set_exception, error)
             # Free before its client can ask for more.
@@ -130,7 +164,34 @@ class Pool(Generic[Value, Result]):
                 done()
             del done, result
 
-    def _next(self) -> Job[Value, Result] | None:
+    def _do(self, job: Job[Value], place: int) -> Reply:
+        child, lane = self.children[place // self._kind.lanes], place % self._kind.lanes
+        started, reply = time.monotonic(), Reply(None, [])
+        used = 0.0  # seconds of CPU time
+        try:
+            replies = child.started().replies(
+                job.value, job.cancellation, lane, patience=self._kind.patience
+            )
+            for is_last, value in replies:
+                if is_last:
+                    reply = reply._replace(value=value)
+                elif isinstance(value, float):
+                    used = value
+                else:
+                    reply.parts.append(value)
+        except TimeoutError:  # it does not even notice that it should stop
+            child.end()
+            _LOGGER.warning(f"{self._kind.doing} did not stop and was ended")
+            raise Stopped from None
+        except Lost as error:
+            raise (draining() if self.is_closed else self._lost(error)) from error
+        finally:
+            if job.cost is None:
+                with self._changed:
+                    self._jobs.charge(job, used or time.monotonic() - started)
+        return reply
+
+    def _next(self) -> Job[Value] | None:
         """Wait for a job; None once the pool is closed."""
         with self._changed:
             while not self.is_closed:
@@ -141,11 +202,11 @@ class Pool(Generic[Value, Result]):
                     self._jobs.remove(job)
                 else:
                     job.is_begun = True
-                    self._jobs.charge(job, job.cost)
+                    self._jobs.charge(job, job.cost or 0.0)
                     return job
         return None
 
-    def _next_to_begin(self) -> Job[Value, Result] | None:
+    def _next_to_begin(self) -> Job[Value] | None:
         """Return the next job of a client that may hold another place, if there is one."""
         held = Counter(job.client for job in self._jobs if job.is_begun)
         return self._jobs.next(

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import time
-from functools import partial
 
 import structlog
 
 from reranker.nbest import NBest
-from reranker.process.cancellation import Stopped
-from reranker.service.children.child import Child
-from reranker.service.errors import Lost, RequestError, draining, over_limit, unavailable
+from reranker.service.errors import Lost, RequestError, unavailable
+from reranker.service.limits import Limits
 from reranker.service.metrics import Metrics
 from reranker.service.requests.reading import Body, Contents
 from reranker.service.requests.schemas import ParseQuery
-from reranker.service.scheduling.pool import Job, Pool
+from reranker.service.scheduling.pool import Kind, Pool
 from reranker.service.settings import Settings
 from reranker.text.reading import TextSentence
 
@@ -53,82 +50,54 @@ class Readers:
     has ended."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
-        self._settings, self._metrics = settings, metrics
-        self._short = _Readers(settings, metrics, "bodies", _NICENESS)
-        self._long = _Readers(settings, metrics, "long bodies", _NICENESS_OF_LONG)
-        self.pools = self._short.pool, self._long.pool
+        self._limits, self._metrics = Limits.of(settings), metrics
+        heartbeat = settings.heartbeat_seconds
+
+        def pool(name: str, niceness: int) -> Pool[tuple[Body, float]]:
+            kind = Kind(
+                "reading",
+                self._limits,
+                niceness,
+                heartbeat,
+                _PATIENCE_SECONDS,
+                "reading",
+                _CHILDREN,
+            )
+            return Pool(name, kind, metrics, self._lost, most_of_client=1)
+
+        self._short, self._long = pool("bodies", _NICENESS), pool("long bodies", _NICENESS_OF_LONG)
+        self.pools = self._short, self._long
 
     async def start(self) -> None:
         """Have a first text read, so that the first request need not wait for a child."""
         body = Body("/parse", b"It runs.", "text/plain", ParseQuery.model_validate({}))
-        await self._short.pool.ask("", (body, _FIRST_SECONDS))
+        await self._short.ask("", (body, _FIRST_SECONDS))
 
     async def read(self, body: Body, client: str) -> Contents:
-        """What is in a body. Raises RequestError 422 if it takes more CPU time to read than
-        ``reading_seconds`` allows, 503 if the child dies of it, and what ``reading.read`` does."""
+        """Return the contents of a body. Raises RequestError 422 if it takes more CPU time to read
+        than ``reading_seconds`` allows, 503 if the child dies of it, and what ``reading.read``
+        does."""
         long = _LONG_TEXT if body.path in ("/parse", "/surprisal") else LONG_BODY
-        readers = self._long if len(body.content) >= long else self._short
+        pool = self._long if len(body.content) >= long else self._short
         megabytes = max(1, len(body.content) / 2**20)
-        seconds = self._settings.reading_seconds * megabytes
+        seconds = self._limits.reading_seconds * megabytes
         try:
-            return await readers.pool.ask(client, (body, seconds))
+            reply = await pool.ask(client, (body, seconds))
         except asyncio.CancelledError:
             self._metrics.unread.inc()
             raise
-
-
-class _Readers:
-    """Children for bodies of one kind."""
-
-    def __init__(self, settings: Settings, metrics: Metrics, name: str, niceness: int) -> None:
-        self._settings = settings
-        heartbeat, ended = settings.heartbeat_seconds, partial(metrics.child_ended, "reading")
-        self.children = [
-            Child("reading", settings, heartbeat, niceness, ended) for _ in range(_CHILDREN)
-        ]
-        self.pool = pool = Pool(name, self.children, _CHILDREN, self._read, 1)
-        metrics.reading_busy.labels(name).set_function(lambda: pool.count(True))
-        metrics.reading_waiting.labels(name).set_function(lambda: pool.count(False))
-
-    def _read(self, job: Job[tuple[Body, float], Contents], place: int) -> Contents:
-        """In a thread."""
-        child, started = self.children[place], time.monotonic()
-        items: list[NBest | TextSentence] = []
-        contents: Contents | None = None
-        used = 0.0  # seconds of CPU time
-        try:
-            replies = child.started().replies(
-                job.value, job.cancellation, patience=_PATIENCE_SECONDS
-            )
-            for is_last, value in replies:
-                if is_last:
-                    contents = value
-                elif isinstance(value, float):
-                    used = value
-                else:
-                    items.append(value)
-        except TimeoutError:  # it does not even notice that it should stop
-            child.end()
-            _LOGGER.warning("reading did not stop and was ended")
-            raise Stopped from None
-        except Lost as error:
-            raise self._error(error) from error
-        finally:
-            self.pool.charge(job, used or time.monotonic() - started)
-        assert contents is not None
+        contents: Contents = reply.value
         return contents._replace(
-            lists=[item for item in items if isinstance(item, NBest)],
-            sentences=[item for item in items if isinstance(item, TextSentence)],
+            lists=[item for item in reply.parts if isinstance(item, NBest)],
+            sentences=[item for item in reply.parts if isinstance(item, TextSentence)],
         )
 
-    def _error(self, lost: Lost) -> RequestError:
-        """Why there is no answer."""
-        if self.pool.is_closed:
-            return draining()
+    def _lost(self, lost: Lost) -> RequestError:
+        """Log why there is no answer, and return the error for the client."""
         if lost.signal == signal.SIGPROF:
             _LOGGER.warning("reading took too long", **lost.description)
             what = "the CPU time to read the body"
-            return over_limit(self._settings, "reading_seconds", what, None)
+            return self._limits.exceeded("reading_seconds", what, None)
         _LOGGER.error("reading crashed", **lost.description)
         message = "the process that read the request died; it is restarted"
         return unavailable("reader-crashed", message)

@@ -7,20 +7,17 @@ others, so this has no part in the queue of what is scored, and comes after that
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 
 import structlog
 
 from reranker.errors import RerankError
-from reranker.process.cancellation import Stopped
 from reranker.ranking.ranker import Member
-from reranker.service.children.child import Child
 from reranker.service.children.surprisal import ReadAnswer, ToRead
-from reranker.service.errors import Lost, unavailable
+from reranker.service.errors import Lost, RequestError, unavailable
 from reranker.service.metrics import Metrics
 from reranker.service.requests.reading import Contents
 from reranker.service.requests.schemas import SurprisalOptions
-from reranker.service.scheduling.pool import Job, Pool
+from reranker.service.scheduling.pool import Kind, Pool
 from reranker.service.settings import Settings
 
 _LOGGER = structlog.get_logger("rerank.surprisal")
@@ -41,14 +38,19 @@ class WordReaders:
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._models = settings.named
-        heartbeat, ended = settings.heartbeat_seconds, partial(metrics.child_ended, "surprisal")
-        self._child = Child("surprisal", _LANES, heartbeat, _NICENESS, ended)
-        self.pool = pool = Pool("surprisal", [self._child], _LANES, self._read)
-        metrics.reading_busy.labels("words").set_function(lambda: pool.count(True))
-        metrics.reading_waiting.labels("words").set_function(lambda: pool.count(False))
+        kind = Kind(
+            "surprisal",
+            _LANES,
+            _NICENESS,
+            settings.heartbeat_seconds,
+            _PATIENCE_SECONDS,
+            "reading words",
+            lanes=_LANES,
+        )
+        self.pool: Pool[ToRead] = Pool("words", kind, metrics, self._lost)
 
     async def read(self, contents: Contents, model: Member, client: str) -> list[ReadAnswer]:
-        """What the words of each sentence cost, in order; cancelled with the request. Raises
+        """Return what the words of each sentence cost, in order; cancelled with the request. Raises
         RequestError 503 if that cannot be computed now."""
         asked = contents.asked
         assert isinstance(asked, SurprisalOptions)
@@ -62,33 +64,23 @@ class WordReaders:
                     asked.beam, asked.unit, asked.rows,
                 )  # fmt: skip
                 cost = asked.beam * (1 + len(each.sentence.words))
-                answers[place] = await self.pool.ask(client, job, cost)
+                answers[place] = (await self.pool.ask(client, job, cost)).value
 
         tasks = [asyncio.ensure_future(read_some()) for _ in range(_LANES)]
         try:
             await asyncio.gather(*tasks)
+        except MemoryError as error:
+            raise unavailable("out-of-memory", "there is not enough memory to read it") from error
+        except RerankError as error:
+            raise unavailable("surprisal-failed", str(error)) from error
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         return [answer for answer in answers if answer is not None]
 
-    def _read(self, job: Job[ToRead, ReadAnswer], lane: int) -> ReadAnswer:
-        """In a thread."""
-        try:
-            answer: ReadAnswer = self._child.started().reply(
-                job.value, job.cancellation, lane, patience=_PATIENCE_SECONDS
-            )
-            return answer
-        except TimeoutError:  # it does not even notice that it should stop
-            self._child.end()
-            raise Stopped from None
-        except Lost as error:
-            if not self.pool.is_closed:
-                _LOGGER.error("reading words crashed", **error.description)
-            message = "the process that reads words died; it is restarted"
-            raise unavailable("surprisal-crashed", message) from error
-        except MemoryError as error:
-            raise unavailable("out-of-memory", "there is not enough memory to read it") from error
-        except RerankError as error:
-            raise unavailable("surprisal-failed", str(error)) from error
+    def _lost(self, lost: Lost) -> RequestError:
+        """Log why there is no answer, and return the error for the client."""
+        _LOGGER.error("reading words crashed", **lost.description)
+        message = "the process that reads words died; it is restarted"
+        return unavailable("surprisal-crashed", message)

@@ -17,6 +17,7 @@ from reranker.plugins.analysis.passages import read_passages
 from reranker.plugins.cluster.work import TextOptions, _text
 from reranker.process.cancellation import Cancellation
 from reranker.service.errors import RequestError
+from reranker.service.limits import Limits
 from reranker.service.requests.reading import Body, read
 from reranker.service.settings import load_settings
 from reranker.text.given import sentences
@@ -54,7 +55,7 @@ def body(path: Any, media: str) -> Reader:
         if media == "application/json":
             content = json.dumps({"text": decoded(file)}).encode()
         try:
-            read(Body(path, content, media, None), load_settings({}), Cancellation())
+            read(Body(path, content, media, None), Limits.of(load_settings({})), Cancellation())
         except RequestError as error:
             assert error.status == 422
             raise KindError(error.message) from error

@@ -50,7 +50,7 @@ def test_examples_are_answered_as_described(http: httpx.Client, document: dict[s
                 assert answer.status_code == 200, (path, answer.text)
                 jsonschema.validate(answer.json(), schema)
                 tried += 1
-    assert tried == 15  # 4 forms and text, twice; 1 for /score; 3 and text for /surprisal
+    assert tried == 13  # 3 forms and text, twice; 1 for /score; 3 and text for /surprisal
 
 
 def test_plain_answers_are_as_described(http: httpx.Client, document: dict[str, Any]) -> None:

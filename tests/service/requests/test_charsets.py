@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import codecs
+from dataclasses import replace
 
 import pytest
 
 from reranker.service.errors import RequestError
+from reranker.service.limits import Limits
 from reranker.service.requests import charsets
 from reranker.service.requests.charsets import as_utf8, codec_of
 from reranker.service.settings import load_settings
 
-SETTINGS = load_settings({})
+LIMITS = Limits.of(load_settings({}))
 SAMPLES = ("It runs .", "Café", "Łódź", "Москва", "東京", "서울", "Ελλάδα", "😀")
 
 
@@ -50,7 +52,7 @@ def test_each_charset_is_read(codec: str) -> None:
             body = text.encode(codec)
         except UnicodeEncodeError:
             continue
-        assert as_utf8(body, codec, SETTINGS).decode() == text
+        assert as_utf8(body, codec, LIMITS).decode() == text
         read += 1
     assert read
 
@@ -58,11 +60,11 @@ def test_each_charset_is_read(codec: str) -> None:
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 @pytest.mark.parametrize("declared", [None, "utf_8", "utf_16", "utf_16_le", "latin_1"])
 def test_a_byte_order_mark_is_skipped_and_decides(encoding: str, declared: str | None) -> None:
-    assert as_utf8("{}".encode(encoding), declared, SETTINGS) == b"{}"
+    assert as_utf8("{}".encode(encoding), declared, LIMITS) == b"{}"
     for order in ("le", "be"):
         if encoding != "utf-8-sig":
             marked = "\ufeffCafé".encode(f"{encoding}-{order}")
-            assert as_utf8(marked, declared, SETTINGS) == "Café".encode()
+            assert as_utf8(marked, declared, LIMITS) == "Café".encode()
 
 
 @pytest.mark.parametrize(
@@ -77,18 +79,18 @@ def test_a_byte_order_mark_is_skipped_and_decides(encoding: str, declared: str |
 )
 def test_a_body_that_is_not_in_its_charset(body: bytes, codec: str, offset: str) -> None:
     with pytest.raises(RequestError, match=offset) as caught:
-        as_utf8(body, codec, SETTINGS)
+        as_utf8(body, codec, LIMITS)
     assert (caught.value.status, caught.value.code) == (400, "undecodable")
 
 
 def test_undeclared_bytes_stay() -> None:
     """The readers say on which line they are."""
-    assert as_utf8(b"Caf\xe9", None, SETTINGS) == b"Caf\xe9"
+    assert as_utf8(b"Caf\xe9", None, LIMITS) == b"Caf\xe9"
 
 
 def test_a_body_that_grows_is_limited() -> None:
-    settings = load_settings({"max_body_bytes": 10})
-    assert len(as_utf8(b"\xe9" * 5, "latin_1", settings)) == 10
+    limits = replace(LIMITS, max_body_bytes=10)
+    assert len(as_utf8(b"\xe9" * 5, "latin_1", limits)) == 10
     with pytest.raises(RequestError, match="max_body_bytes = 10 ") as caught:
-        as_utf8(b"\xe9" * 6, "latin_1", settings)
+        as_utf8(b"\xe9" * 6, "latin_1", limits)
     assert caught.value.status == 413

@@ -11,19 +11,20 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from reranker.nbest import NBest, Sentence, from_candidates
+from reranker.service.limits import Limits
 from reranker.service.requests import schemas
 from reranker.service.requests.lists import read_lists, read_trees
 from reranker.service.settings import load_settings
 from tests.reranker.nbest.any_candidates import BROKEN, Given, given_lists
 
 TREE = "(S1 (S (NP (PRP She)) (VP (VBD left)) (. .)))"
-SETTINGS = load_settings({})
+LIMITS = Limits.of(load_settings({}))
 Request = TypeVar("Request", bound=BaseModel)
 EXAMPLES = settings(deadline=None, max_examples=30)
 
 
 def read(body: schemas.AnyRequest) -> list[NBest]:
-    return read_lists(body, SETTINGS, warn=lambda _: None)
+    return read_lists(body, LIMITS, warn=lambda _: None)
 
 
 def as_read(nbest: NBest) -> list[object]:
@@ -68,7 +69,7 @@ def test_sentences_are_python_s(lists: list[Given], are_told: bool) -> None:
 @given(st.lists(given_lists(), min_size=1, max_size=3))
 def test_trees_to_score_are_python_s(lists: list[Given]) -> None:
     trees = [text for each in lists for text in each.mixed]
-    found = read_trees(request(schemas.ScoreRequest, trees=trees), SETTINGS)
+    found = read_trees(request(schemas.ScoreRequest, trees=trees), LIMITS)
     assert list(map(as_read, found)) == [as_read(from_candidates([tree])) for tree in trees]
 
 

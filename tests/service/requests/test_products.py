@@ -12,16 +12,18 @@ from reranker.nbest import NBest
 from reranker.nbest.notation import Skeleton
 from reranker.process.cancellation import Cancellation
 from reranker.service.errors import RequestError
+from reranker.service.limits import Limits
 from reranker.service.requests.bodies import Path
 from reranker.service.requests.reading import Body, read
 from reranker.service.settings import load_settings
 
 SHORT = "(S XX )S"
+LIMITS = Limits.of(load_settings({}))
 
 
 def read_lists(path: Path, **fields: object) -> list[NBest]:
     body = Body(path, json.dumps(fields).encode(), "application/json", None)
-    return read(body, load_settings({}), Cancellation()).lists
+    return read(body, LIMITS, Cancellation()).lists
 
 
 @pytest.fixture
@@ -44,7 +46,8 @@ def test_a_product_is_refused_before_the_work(name: str, added: list[int]) -> No
     bomb = PRODUCTS[name]()
     assert bomb.path in ("/rerank", "/validate")
     with pytest.raises(RequestError) as caught:
-        read(Body(bomb.path, bomb.body, bomb.media, None), load_settings({}), Cancellation())  # type: ignore[arg-type]
+        body = Body(bomb.path, bomb.body, bomb.media, None)  # type: ignore[arg-type]
+        read(body, LIMITS, Cancellation())
     assert (caught.value.status, caught.value.code) == (422, "over-limit")
     assert caught.value.param in json.loads(bomb.body)
     assert sum(added) <= 40_000  # two characters each, of 50,000 and the text's

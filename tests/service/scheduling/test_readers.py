@@ -31,7 +31,7 @@ class Child:
         return self
 
     def replies(
-        self, value: Any, cancellation: Cancellation, patience: float
+        self, value: Any, cancellation: Cancellation, lane: int, patience: float
     ) -> Iterator[tuple[bool, Any]]:
         assert self.gate.wait(PATIENCE)
         name, seconds = value[0].content.decode().split()
@@ -48,7 +48,7 @@ def order_of(*asked: tuple[str, str, int]) -> list[str]:
     """Return the order in which one child reads bodies, given as client, CPU time and number. The
     other child is busy."""
     readers, child, busy = Readers(load_settings({}), Metrics()), Child(), Child()
-    pool = readers._short.pool
+    pool = readers._short
     readers._short.children[:] = [busy, child]  # type: ignore[list-item]
 
     async def read() -> None:
@@ -89,7 +89,7 @@ class Slow(Child):
         self._reading = reading
 
     def replies(
-        self, value: Any, cancellation: Cancellation, patience: float
+        self, value: Any, cancellation: Cancellation, lane: int, patience: float
     ) -> Iterator[tuple[bool, Any]]:
         name = value[0].content.decode().split()[0]
         self._reading.append(name)
@@ -109,7 +109,7 @@ def test_a_client_never_holds_both_children() -> None:
 
     async def all_of_them() -> None:
         hostile = [asyncio.create_task(read("hostile")) for _ in range(4)]
-        while readers._short.pool.count(is_begun=True) < 1:
+        while readers._short.count(is_begun=True) < 1:
             await asyncio.sleep(0.001)
         for _ in range(3):
             await read("kind")
@@ -119,7 +119,7 @@ def test_a_client_never_holds_both_children() -> None:
         await asyncio.gather(*hostile)
 
     finished(all_of_them())
-    readers._short.pool.close()
+    readers._short.close()
     assert reading.count("hostile") == 4
 
 
@@ -139,7 +139,7 @@ def test_what_takes_long_has_children_of_its_own(path: Path, size: int, is_long:
     child.gate.set()
     for each in (readers._short, readers._long):
         each.children[:] = [child, child]  # type: ignore[list-item]
-    asked = (readers._long if is_long else readers._short).pool
+    asked = readers._long if is_long else readers._short
     content = b"x 0" + b" " * (size - 3)
     finished(readers.read(Body(path, content, "text/plain", None), "x"))
     assert asked._jobs._clients._gone.keys() == {"x"}

@@ -1,0 +1,50 @@
+"""The limits of what a body may have.
+
+A child that reads bodies is told these and nothing else of the settings: bytes that a stranger sent
+must meet no key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from reranker.service.errors import RequestError
+
+if TYPE_CHECKING:
+    from reranker.service.settings import Settings
+    from reranker.text.conventions import Convention
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The settings by which a body is read, under their names."""
+
+    max_body_bytes: int
+    max_values: int
+    max_tree_bytes: int
+    max_sentences: int
+    max_candidates: int
+    max_tree_tokens: int
+    max_depth: int
+    max_characters: int
+    max_beam: int
+    longest: int
+    reading_seconds: float
+    text_language: str
+    convention: Convention
+
+    @classmethod
+    def of(cls, settings: Settings) -> Limits:
+        """Return the limits among the settings."""
+        return cls(**{each.name: getattr(settings, each.name) for each in fields(cls)})
+
+    def check(self, name: str, value: float, shown: str, param: str | None) -> None:
+        """Raise RequestError 422 if ``value``, which is ``shown``, exceeds the limit ``name``."""
+        if value > getattr(self, name):
+            raise self.exceeded(name, shown, param)
+
+    def exceeded(self, name: str, shown: str, param: str | None) -> RequestError:
+        """Return a 422 that names a limit and what exceeds it."""
+        message = f"{shown} is more than the limit {name} = {getattr(self, name):g} allows"
+        return RequestError(422, "over-limit", message, param)
