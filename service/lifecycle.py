@@ -38,6 +38,10 @@ T = TypeVar("T")
 _THREADS = 2
 
 
+# How long new requests are answered 503, at least, before connections are closed.
+_LINGER_SECONDS = 0.5
+
+
 class Service:
     """One for each application."""
 
@@ -119,7 +123,7 @@ class Service:
         """Refuse new requests and wait for those accepted, no longer than the settings say."""
         self.is_draining = True
         until = time.monotonic() + self.settings.drain_seconds
-        await asyncio.sleep(min(self.settings.linger_seconds, self.settings.drain_seconds))
+        await asyncio.sleep(min(_LINGER_SECONDS, self.settings.drain_seconds))
         while self.in_flight and time.monotonic() < until:
             await asyncio.sleep(0.02)
         _LOGGER.info("drained", unfinished=self.in_flight)

@@ -14,7 +14,7 @@ import re
 import tomllib
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import (
@@ -155,12 +155,6 @@ class Settings(BaseSettings):
         description="most tokens scored in one call, which takes half a second, or two for a long "
         "list; longer requests take several",
     )
-    batch_wait_ms: float = Field(
-        3.0,
-        ge=0,
-        le=1000,
-        description="how long an idle device waits for more requests to score together",
-    )
     queue_requests: _Count = Field(
         128, description="most concurrent requests, three quarters of them of one client, else 429"
     )
@@ -177,22 +171,12 @@ class Settings(BaseSettings):
     connections: _Count = Field(
         1000, description="most open connections; when there are more, idle ones are closed first"
     )
-    address_connections: _Count = Field(
-        250,
-        description="most open connections of one address (of IPv6, a network); proxies of "
-        "forwarded_allow_ips may have all",
-    )
     max_body_bytes: _Count = Field(16 * 2**20, description="largest body, else 413")
     queue_bytes: _Count = Field(
         64 * 2**20,
         description="most bytes of all bodies being received, read and scored, else 429; small "
         "bodies are always received",
     )
-    max_values: _Count = Field(
-        500_000,
-        description="most values and names of fields in a JSON body, and lines of a text, else 422",
-    )
-    max_tree_bytes: _Count = Field(200_000, description="longest tree in a JSON body, else 422")
     max_sentences: _Count = Field(1000, description="most sentences per request, else 422")
     max_candidates: _Count = Field(1000, description="most candidates per sentence, else 422")
     max_tree_tokens: _Count = Field(
@@ -243,14 +227,20 @@ class Settings(BaseSettings):
     drain_seconds: _Seconds = Field(
         30.0, description="after SIGTERM: time to finish accepted requests"
     )
-    linger_seconds: float = Field(
-        0.5, ge=0, description="after SIGTERM: how long at least to answer 503 before closing"
-    )
     log_format: Literal["text", "json"] = Field("text", description="log format")
     log_text: bool = Field(False, description="log the text of requests, for debugging")
     traces: bool = Field(
         False, description="send OpenTelemetry traces; OTEL_... variables say where"
     )
+
+    # Limits that nobody has set to anything else.
+    address_connections: ClassVar[int] = 250
+    """Most open connections of one address (of IPv6, a network); proxies of ``forwarded_allow_ips``
+    may have all."""
+    max_values: ClassVar[int] = 500_000
+    """Most values and names of fields in a JSON body, and lines of a text."""
+    max_tree_bytes: ClassVar[int] = 200_000
+    """The longest tree in a JSON body."""
 
     @classmethod
     def settings_customise_sources(

@@ -29,6 +29,7 @@ from reranker.service.http.streams import LINES
 from reranker.service.lifecycle import Service
 from reranker.service.requests import schemas
 from reranker.service.requests.reading import Contents
+from reranker.service.scheduling.queue import BATCH_WAIT_SECONDS
 
 JSON = "application/json"
 
@@ -202,7 +203,7 @@ async def info(service: Running) -> Any:
         "limits": settings.limits,
         "batching": {
             "batch_tokens": settings.batch_tokens,
-            "batch_wait_ms": settings.batch_wait_ms,
+            "batch_wait_ms": 1000 * BATCH_WAIT_SECONDS,
         },
         "engines": settings.engines,
     }

@@ -31,6 +31,9 @@ _WAITING_SHARE = 0.5
 # How long a batch takes if nothing else is scored, but for a list that takes longer by itself.
 _BATCH_SECONDS = 0.5
 
+BATCH_WAIT_SECONDS = 0.003
+"""How long an idle device waits for more requests to score together."""
+
 # A batch of what is very small, or for clients that come first: the next of them wait for it.
 _SHORT_BATCH_SECONDS = 0.15
 
@@ -140,6 +143,7 @@ class Queue:
         """A shorter list takes as long as one of so many; measured by the warm-up."""
         self.step_tokens = 0.0
         """Each token of a single tree takes as long as so many of a list; measured, too."""
+        self.batch_wait = BATCH_WAIT_SECONDS
         self._idle_speed = 0.0  # nothing else was being scored
         self.is_closed = False
         metrics.queue_tokens.set_function(lambda: self._shares.total)
@@ -263,8 +267,9 @@ class Queue:
                 self._changed.wait_for(lambda: self.is_closed or self._next(slot, None))
                 if not any(other.batch for other in self.slots):
                     # The device was idle: more requests may arrive in a moment.
-                    seconds = self._settings.batch_wait_ms / 1000
-                    self._changed.wait_for(lambda: not 0 < self.tokens < self.batch_tokens, seconds)
+                    self._changed.wait_for(
+                        lambda: not 0 < self.tokens < self.batch_tokens, self.batch_wait
+                    )
                 slot.begin(self._take(slot))
             main = slot.engine.main
             if slot is slot.engine.first and slot.batch and not main.is_paused:

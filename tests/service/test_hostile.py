@@ -314,5 +314,5 @@ def test_a_killed_parent_leaves_nothing(models: list[str], tmp_path: Path) -> No
 
 
 def test_limits_of_connections_are_settings() -> None:
-    settings = load_settings({"connections": 10, "address_connections": 5})
-    assert settings.limits["connections"] == 10 and settings.limits["address_connections"] == 5
+    settings = load_settings({"connections": 10})
+    assert settings.limits["connections"] == 10 and settings.limits["address_connections"] == 250

@@ -72,6 +72,7 @@ def test_a_wrong_file_is_named(tmp_path: Path) -> None:
     for text, message in (
         ("port = ", "invalid TOML"),
         ("prot = 1", "setting prot: unknown; did you mean port"),
+        ("linger_seconds = 1", "setting linger_seconds: unknown"),
     ):
         file.write_text(text)
         with pytest.raises(InputError, match=message):

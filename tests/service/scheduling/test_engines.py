@@ -91,7 +91,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def waiting(file: Path) -> Iterator[Running]:
     """Yield engines whose batches wait for others to join them."""
-    with fragile_and_running([str(file)], batch_wait_ms=50) as made:
+    with fragile_and_running([str(file)]) as made:
+        made.engines.queue.batch_wait = 0.05
         yield made
 
 

@@ -27,9 +27,9 @@ def nbest(name: str, *trees: str) -> NBest:
 
 def queue_of(speed: float, **settings: float) -> Queue:
     """Return a queue without threads, so that tests choose when a slot takes work."""
-    given = {"models": ["none"], "batch_wait_ms": 0, "threads": 1, **settings}
+    given = {"models": ["none"], "threads": 1, **settings}
     made = Queue(Settings.model_validate(given), Metrics())
-    made.speed = speed
+    made.speed, made.batch_wait = speed, 0.0
     return made
 
 
