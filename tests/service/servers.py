@@ -89,14 +89,14 @@ if "reranker.service.children.scoring_main" in sys.orig_argv:
 
 
 def failing_parser(folder: Path) -> str:
-    """The PYTHONPATH of a server whose parser fails at sentences with the word "crash", and parses
-    those with "hang" until they are cancelled."""
+    """Return the PYTHONPATH of a server whose parser fails at sentences with the word "crash", and
+    parses those with "hang" until they are cancelled."""
     (folder / "sitecustomize.py").write_text(_FAILING, encoding="utf-8")
     return before_python_path(str(folder))
 
 
 def save_spans(path: Path, seed: int) -> str:
-    """An untrained model for the built-in parser."""
+    """Save an untrained model for the built-in parser, and return its path."""
     member = untrained_spans(seed)
     save_span_model(path, member.model, member.vocabulary, {}, torch.float32)
     return str(path)

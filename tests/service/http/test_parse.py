@@ -52,7 +52,7 @@ def spans(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def ensemble(models: list[str], spans: str) -> list[str]:
-    """With the parser's model as a member."""
+    """Return an ensemble with the parser's model as a member."""
     return [*models, spans]
 
 
