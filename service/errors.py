@@ -1,4 +1,4 @@
-"""Errors that a request is answered with, and what the log says of unexpected ones.
+"""Errors that answer a request, and how the log describes unexpected errors.
 
 A message never holds a path or a stack trace. Child processes raise these errors too, so nothing
 here imports the web framework: ``http/envelope.py`` writes the answers.
@@ -20,20 +20,22 @@ class RequestError(Exception):
         param: str | None = None,
         retry_after: int | None = None,
     ) -> None:
-        """``param`` is the field or header at fault; ``retry_after`` is in seconds."""
+        """Describe the answer: ``param`` is the field or header at fault; ``retry_after`` is in
+        seconds."""
         super().__init__(message)
         self.status, self.code, self.message, self.param = status, code, message, param
         self.retry_after = retry_after
         self.headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
 
     def __reduce__(self) -> tuple[type[RequestError], tuple[object, ...]]:
-        """What makes the same error in another process."""
+        """Return what makes the same error in another process."""
         given = self.status, self.code, self.message, self.param, self.retry_after
         return RequestError, given
 
 
 class Lost(Exception):
-    """A child process ended or hung, or a request failed there; ``description`` is for the log."""
+    """The loss of a child process that ended or hung, or a request's failure in a child;
+    ``description`` is for the log."""
 
     has_hung = False
     """Whether the child was killed since it made no progress."""
@@ -59,8 +61,8 @@ def too_late(seconds: float) -> RequestError:
 
 
 def described(error: BaseException, with_text: bool = False) -> dict[str, str]:
-    """An unexpected error as fields of the log. ``with_text`` adds its message, which may quote a
-    user. An error in a child process comes with a ``description`` made there."""
+    """Return an unexpected error as fields of the log. ``with_text`` adds its message, which may
+    quote a user. An error in a child process comes with a ``description`` made there."""
     if (given := getattr(error, "description", None)) is not None:
         return {name: value for name, value in given.items() if with_text or name != "message"}
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""How much of what everyone needs may be one client's, and why a request is answered with 429.
+"""Shares of clients in what all of them need, and the reasons for an answer with 429.
 
 ================  ===================================  =============================================
 setting           what is bounded                      who is charged, and until when
@@ -48,26 +48,26 @@ _MOST_REMEMBERED = 10_000
 
 
 def overloaded(seconds: float) -> RequestError:
-    """429: there will probably be room in so many seconds."""
+    """Return a 429: there will probably be room in so many seconds."""
     message = "too many requests are waiting; try again later"
     return RequestError(429, "queue-full", message, retry_after=_pause(seconds))
 
 
 def too_often(seconds: float) -> RequestError:
-    """429: the client may ask again in so many seconds."""
+    """Return a 429: the client may ask again in so many seconds."""
     message = "this client asks more often than client_rate allows; try again later"
     return RequestError(429, "too-often", message, retry_after=_pause(seconds))
 
 
 def _pause(seconds: float) -> int:
-    """For Retry-After."""
+    """Return the seconds for Retry-After."""
     return math.ceil(min(_LONGEST_PAUSE, max(1.0, seconds)))
 
 
 def amount_ahead(client: str, amount: float, waiting: Sequence[tuple[str, float]]) -> float:
-    """How much of what waits will probably be done before the last piece of a request of this
-    amount, given that clients take turns, and so do a client's requests. ``waiting`` has the client
-    and the rest of each other request."""
+    """Return how much of the waiting work will probably be done before the last piece of a request
+    of this amount, given that clients take turns, and so do a client's requests. ``waiting`` has
+    the client and the rest of each other request."""
     total = sum(rest for _, rest in waiting)
     clients = {other for other, _ in waiting} | {client}
     own = [rest for other, rest in waiting if other == client]
@@ -76,7 +76,7 @@ def amount_ahead(client: str, amount: float, waiting: Sequence[tuple[str, float]
 
 
 def address(scope: Scope) -> str:
-    """Where a request comes from; a proxy that is trusted may still pass on what is not an
+    """Return where a request comes from; a trusted proxy may still pass on text that is no
     address."""
     host, _, _ = (scope.get("client") or ("",))[0].partition("%")  # a zone can be any text
     try:
@@ -93,12 +93,12 @@ def client(scope: Scope, label: str) -> str:
 
 
 def network(host: str) -> str:
-    """An address; of IPv6 the network, since everyone has a whole one."""
+    """Return an address; of IPv6 the network, since everyone has a whole network."""
     return str(ipaddress.ip_network((host, 64), strict=False)) if ":" in host else host
 
 
 class Shares:
-    """Something bounded, and how much of it each client holds."""
+    """A bounded resource, and how much of the resource each client holds."""
 
     def __init__(self, most: float) -> None:
         self.total = 0.0
@@ -106,8 +106,8 @@ class Shares:
         self._held: defaultdict[str, float] = defaultdict(float)
 
     def has_room(self, client: str, amount: float) -> bool:
-        """Whether the client may hold so much more. Something too large for any share is let in
-        when nothing else is held."""
+        """Return whether the client may hold so much more. An amount too large for any share is let
+        in when nothing else is held."""
         free = self._most - self.total - amount
         return self._held.get(client, 0) + amount <= _TIMES_FREE * free or not self.total
 
@@ -123,17 +123,18 @@ class Shares:
 
 
 class Rate:
-    """At most so many requests a second of each client, on average (the generic cell rate
-    algorithm, ITU-T I.371)."""
+    """A limit on the requests a second of each client, on average (the generic cell rate algorithm,
+    ITU-T I.371)."""
 
     def __init__(self, per_second: float | None) -> None:
-        """None: no limit."""
+        """Set the rate; None: no limit."""
         self._interval = 0.0 if per_second is None else 1 / per_second
         self._burst = max(_BURST_SECONDS, self._interval)
         self._due: dict[str, float] = {}  # when a client that kept to the rate would come next
 
     def seconds_to_wait(self, client: str) -> float:
-        """Until the client may ask again; 0: it may, and that counts."""
+        """Return the seconds until the client may ask again; 0: the client may ask now, and that
+        counts."""
         if not self._interval:
             return 0.0
         now = time.monotonic()
@@ -147,7 +148,7 @@ class Rate:
 
 
 class BodyBytes:
-    """How many bytes of bodies there are, over all requests: what is made of them takes memory."""
+    """A limit on the bytes of all requests' bodies, since lists made of bodies take memory."""
 
     def __init__(self, most: int) -> None:
         self._shares = Shares(most)
@@ -157,8 +158,8 @@ class BodyBytes:
 
     @contextlib.contextmanager
     def held(self, client: str) -> Iterator[Callable[[int, int], None]]:
-        """For one request: gives what is to be called with how many bytes it has now and, as far
-        as is known, in the end. It raises RequestError 429 if that is too many beside others'."""
+        """Yield a callback that records a request's current and expected size in bytes. The
+        callback raises RequestError 429 if the size is too large beside others'."""
         mine, since = 0, time.monotonic()
 
         def hold(count: int, expected: int) -> None:
@@ -193,7 +194,8 @@ class Connections(Generic[Held]):
     which may only ask for health; the oldest spare one is closed for the next."""
 
     def __init__(self, most: int, of_address: int, spare: int, exempt: Sequence[str] = ()) -> None:
-        """``exempt`` are networks whose addresses may hold as many as all together."""
+        """Set the limits; ``exempt`` are networks whose addresses may hold as many as all
+        together."""
         self._most, self._of_address, self._most_spare = most, of_address, spare
         self._is_any_exempt = "*" in exempt
         self._exempt = [ipaddress.ip_network(each) for each in exempt if each != "*"]
@@ -223,17 +225,17 @@ class Connections(Generic[Held]):
         return connection in self._spare
 
     def begin(self, connection: Held) -> None:
-        """A request has begun."""
+        """Mark the connection as busy: a request has begun."""
         self._idle.get(connection.address, {}).pop(connection, None)
 
     def rest(self, connection: Held) -> None:
-        """It has no request, or none any more."""
+        """Mark the connection as idle."""
         is_open = connection in self._open.get(connection.address, ())
         if is_open and connection not in self._spare:
             self._idle[connection.address][connection] = None
 
     def remove(self, connection: Held) -> None:
-        """It has been closed, or is about to be."""
+        """Forget a connection that has been closed, or is about to be."""
         address = connection.address
         if connection in self._open[address]:
             self.total -= 1

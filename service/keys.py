@@ -34,26 +34,26 @@ class _Key:
 
 
 class Keys:
-    """Several keys are valid at once, so that one can be replaced without downtime."""
+    """The valid keys: several at once, so that one can be replaced without downtime."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raises InputError if a file of keys cannot be read or is empty."""
+        """Read the keys; raises InputError if a file of keys cannot be read or is empty."""
         self._users = _read_keys("key", settings.api_keys, settings.api_keys_file)
         self._admins = _read_keys("admin", settings.admin_keys, settings.admin_keys_file)
 
     def label(self, path: str, headers: Headers) -> str:
-        """The label of a request's key, never the key itself. Open paths do not look at it."""
+        """Return the label of a request's key, never the key itself. Open paths ask for no key."""
         keys = self._users + self._admins
         given = _given(headers, with_basic=True) if keys and path not in OPEN_PATHS else None
         return NO_KEY if given is None else _find(given, keys) or INVALID_KEY
 
     def check(self, path: str, label: str, headers: Headers) -> None:
-        """Raises RequestError 401 unless the path is open or ``label`` is that of a key."""
+        """Raise RequestError 401 unless the path is open or ``label`` is the label of a key."""
         if path not in OPEN_PATHS and self._users and label in (NO_KEY, INVALID_KEY):
             raise _unauthorized(label, headers)
 
     def check_admin(self, headers: Headers) -> None:
-        """Raises RequestError 401 or 403 unless an admin key is given."""
+        """Raise RequestError 401 or 403 unless an admin key is given."""
         if not self._admins:
             raise RequestError(403, "no-admin-key", "no admin keys are configured")
         # Browsers attach a basic password to requests from any site's page: not enough here.
@@ -65,7 +65,7 @@ class Keys:
 
 
 def _read_keys(kind: str, keys: Iterable[SecretStr], file: Path | None) -> list[_Key]:
-    """Keys without a label in the file are numbered: ``key-1``."""
+    """Read keys. A key without a label in the file is numbered: ``key-1``."""
     texts = [(key.get_secret_value(), "") for key in keys]
     if file is not None:
         try:
@@ -84,7 +84,7 @@ def _read_keys(kind: str, keys: Iterable[SecretStr], file: Path | None) -> list[
 
 
 def _split_label(line: str, file: Path) -> tuple[str, str]:
-    """``KEY # label``, or a key alone."""
+    """Split ``KEY # label``, or a key alone."""
     text, mark, label = line.partition(" #")
     label = label.strip()
     if mark and (not _LABEL.fullmatch(label) or label in (NO_KEY, INVALID_KEY)):
@@ -94,7 +94,8 @@ def _split_label(line: str, file: Path) -> tuple[str, str]:
 
 
 def _given(headers: Headers, with_basic: bool) -> bytes | None:
-    """The key in ``X-API-Key`` or ``Authorization``; browsers send the latter in basic form."""
+    """Return the key in ``X-API-Key`` or ``Authorization``; browsers send the latter in basic
+    form."""
     if key := headers.get("x-api-key"):
         return key.encode("latin-1")
     scheme, _, value = headers.get("authorization", "").partition(" ")
@@ -109,15 +110,15 @@ def _given(headers: Headers, with_basic: bool) -> bytes | None:
 
 
 def _find(given: bytes, known: list[_Key]) -> str | None:
-    """The key's label, None if it is not known. In constant time: compares with every key, and all
-    bytes of its digest."""
+    """Return the key's label, None for an unknown key. In constant time: compares with every key,
+    and all bytes of its digest."""
     digest = hashlib.sha256(given).digest()
     labels = [key.label for key in known if hmac.compare_digest(digest, key.digest)]
     return labels[0] if labels else None
 
 
 def _header(headers: Headers) -> str:
-    """The header that a key was taken from, or could have been in."""
+    """Return the header that a key was taken from, or could have been in."""
     return "X-API-Key" if headers.get("x-api-key") else "Authorization"
 
 

@@ -43,10 +43,10 @@ _LINGER_SECONDS = 0.5
 
 
 class Service:
-    """One for each application."""
+    """The state that all requests of an application share."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raises InputError if keys cannot be read."""
+        """Prepare the parts of the service; raises InputError if keys cannot be read."""
         self.settings = settings
         self.metrics = Metrics()
         self.keys = Keys(settings)
@@ -132,22 +132,22 @@ class Service:
 
     @property
     def is_alive(self) -> bool:
-        """Whether scoring can go on, now or once it is restarted."""
+        """Return whether scoring can go on, now or once the engines are restarted."""
         return not self.engines.is_hopeless
 
     @property
     def is_ready(self) -> bool:
-        """Whether a request could be scored now."""
+        """Return whether a request could be scored now."""
         return bool(self.engines.ready) and self.models is not None and not self.is_draining
 
     def check_ready(self) -> None:
-        """Raises RequestError 503 if a request could not be scored now."""
+        """Raise RequestError 503 if a request could not be scored now."""
         self.current()
         if not self.engines.ready:
             raise self.engines.crashed()
 
     def current(self) -> Models:
-        """The models; raises RequestError 503 before they are loaded and when draining."""
+        """Return the models; raises RequestError 503 before they are loaded and when draining."""
         if self.is_draining:
             raise draining(retry_after=5)
         if self.models is None:
@@ -156,12 +156,12 @@ class Service:
 
     @property
     def has_parser(self) -> bool:
-        """Whether texts can be parsed."""
+        """Return whether texts can be parsed."""
         return self.models is not None and self.models.parser is not None
 
     @property
     def work_seconds(self) -> float:
-        """How long it will probably take to score all requests that are there."""
+        """Estimate the seconds that it takes to score all requests that are there."""
         return self.engines.queue.work_seconds
 
     @contextlib.contextmanager
@@ -181,7 +181,7 @@ class Service:
 
     @property
     def in_flight(self) -> int:
-        """Requests accepted and not yet answered."""
+        """Return the number of requests accepted and not yet answered."""
         return int(self._shares.total)
 
     async def in_thread(self, function: Callable[[Cancellation], T], size: int = 0) -> T:
@@ -194,8 +194,8 @@ class Service:
             cancellation.cancel()
 
     def expect(self, size: int, client: str, deadline: float) -> None:
-        """Raises RequestError 429 for a long body that would probably be refused after all: reading
-        it takes time from others."""
+        """Raise RequestError 429 for a long body that would probably be refused after all: reading
+        such a body takes time from others."""
         if size >= LONG_BODY:
             tokens = int(self._tokens_per_byte * size)
             self.engines.queue.check_room(client, tokens, deadline)
@@ -246,7 +246,7 @@ class Service:
             return models
 
     def _check_reloaded(self, models: Models, may_shrink: bool) -> None:
-        """Raises RerankError."""
+        """Raise RerankError if the new models lack a parser or a member."""
         if models.no_parser and self.has_parser:
             raise RerankError(models.no_parser)
         before = self.current().members
@@ -285,15 +285,17 @@ class Service:
 
 
 def _collect_garbage_bit_by_bit() -> None:
-    """Collections stop everything, /health/live too. So young objects are collected often, while
-    there are few, and old ones, such as lists that wait, hardly ever."""
+    """Set thresholds of the garbage collection, which stops everything, /health/live too. So young
+    objects are collected often, while there are few, and old ones, such as lists that wait, hardly
+    ever."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(5_000, 5, 100)
 
 
 async def _return_freed_memory() -> None:
-    """Otherwise the memory that bodies and answers held in small pieces grows for hours."""
+    """Return freed memory now and then: else the memory that bodies and answers held in small
+    pieces grows for hours."""
     while True:
         await asyncio.sleep(RETURNING_SECONDS)
         await asyncio.to_thread(return_freed_memory)

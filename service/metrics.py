@@ -118,5 +118,5 @@ class Metrics:
                 self.rejected.labels(candidate.code).inc()
 
     def text(self) -> bytes:
-        """In Prometheus's text format."""
+        """Return the metrics in Prometheus's text format."""
         return generate_latest(self._registry)

@@ -65,13 +65,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def web_server(app: FastAPI, settings: Settings) -> uvicorn.Server:
-    """Not started yet."""
+    """Return a web server that is not started yet."""
     import uvicorn
 
     from reranker.service.http.connections import bounded
 
     class Server(uvicorn.Server):
-        """Leaves signals to us: uvicorn would stop listening at once."""
+        """A server that leaves signals to us: uvicorn would stop listening at once."""
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
@@ -99,17 +99,19 @@ def web_server(app: FastAPI, settings: Settings) -> uvicorn.Server:
 
 
 class _Listener(socket.socket):
-    """asyncio accepts as many connections at a time as it lets wait and, when files run out, logs
-    an error for each of them. With ``backlog=1`` it accepts one, and this lets others wait all the
-    same."""
+    """A socket that lets connections wait although the backlog is 1.
+
+    asyncio accepts as many connections at a time as the backlog lets wait and, when files run out,
+    logs an error for each of them.
+    """
 
     def listen(self, backlog: int = 0, /) -> None:
         super().listen(_BACKLOG)
 
 
 def listening(settings: Settings) -> socket.socket:
-    """A socket at the address of the settings; raises InputError if it is taken, or if anyone could
-    connect and no key is needed, unless the settings say that it is meant so."""
+    """Return a socket at the address of the settings; raises InputError if the address is taken, or
+    if anyone could connect and no key is needed, unless the settings say that this is meant."""
     if not (settings.has_keys or settings.public or _is_local(settings.host)):
         raise InputError(
             f"{settings.host} is an address that others can reach, and there are no keys: set "
@@ -129,7 +131,7 @@ def listening(settings: Settings) -> socket.socket:
 
 
 def _is_local(host: str) -> bool:
-    """Whether only this machine can connect to an address."""
+    """Return whether only this machine can connect to an address."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -155,7 +157,7 @@ async def _serve(service: Service, server: uvicorn.Server, listener: socket.sock
     loop, is_ending = asyncio.get_running_loop(), asyncio.Event()
 
     def end() -> None:
-        """Once accepted requests are answered; at once on a second signal."""
+        """End once accepted requests are answered; at once on a second signal."""
         server.force_exit = is_ending.is_set()
         seconds = 0 if is_ending.is_set() else service.settings.drain_seconds
         _exit_within(seconds + _EXIT_SECONDS)
@@ -181,8 +183,7 @@ async def _serve(service: Service, server: uvicorn.Server, listener: socket.sock
 
 
 class _LoopErrors:
-    """Logs what goes wrong in the event loop; connections that cannot be accepted for lack of
-    files, at most once a second."""
+    """A logger of the event loop's errors; of connections without a file, at most one a second."""
 
     _next = 0.0
 
@@ -198,8 +199,8 @@ class _LoopErrors:
 async def _watch(
     is_ending: asyncio.Event, server: uvicorn.Server, service: Service, listener: socket.socket
 ) -> None:
-    """Returns when the server should stop: if models cannot be loaded, or when told to end, after
-    the last answer."""
+    """Wait until the server should stop: if models cannot be loaded, or when told to end, after the
+    last answer."""
     while not server.started:
         await asyncio.sleep(0.01)
     host, port = listener.getsockname()[:2]

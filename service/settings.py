@@ -251,7 +251,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Flags, environment, file; no .env in the working directory."""
+        """Return flags, environment, file; no .env in the working directory."""
         given = init_settings()
         path = given.get("config") or os.environ.get("RERANK_CONFIG")
         file = InitSettingsSource(settings_cls, _read_toml(path) if path else {})
@@ -259,7 +259,7 @@ class Settings(BaseSettings):
 
     @property
     def loading(self) -> dict[str, Any]:
-        """What ``Reranker.load`` takes."""
+        """Return the arguments of ``Reranker.load``."""
         return {
             "models": self.named,
             "combination": self.combine,
@@ -271,19 +271,19 @@ class Settings(BaseSettings):
 
     @property
     def named(self) -> list[str] | None:
-        """The models to load; None for the installed ones."""
+        """Return the models to load; None for the installed ones."""
         if self.models or not (of_language := models_of(self.language)):
             return self.models or ([_HERE] if glob.glob(_HERE) else None)
         return [of_language]
 
     @property
     def convention(self) -> Convention:
-        """How text is split into words."""
+        """Return the convention by which text is split into words."""
         return self.words or convention_of(self.text_language)
 
     @cached_property
     def text_language(self) -> str:
-        """The language of the text: as given, or that of the ensemble."""
+        """Return the language of the text: as given, or that of the ensemble."""
         return self.language or language_of_models(self.named)
 
     @property
@@ -301,7 +301,7 @@ class Settings(BaseSettings):
 
     @property
     def limits(self) -> dict[str, int | float]:
-        """What ``/info`` shows: every limit on a request."""
+        """Return every limit on a request, as ``/info`` shows them."""
         names = (
             "max_body_bytes max_values max_tree_bytes max_sentences max_candidates "
             "max_tree_tokens max_depth max_characters longest max_beam queue_requests queue_tokens "
@@ -353,8 +353,8 @@ def _flag(name: str) -> str:
 
 
 def load_settings(flags: dict[str, Any]) -> Settings:
-    """The settings with ``flags`` on top; raises InputError that names an invalid one, or an
-    environment variable that is not a setting."""
+    """Return the settings with ``flags`` on top; raises InputError that names an invalid setting,
+    or an environment variable that is not a setting."""
     _check_environment()
     try:
         return Settings(**flags)
@@ -368,7 +368,8 @@ def load_settings(flags: dict[str, Any]) -> Settings:
 
 
 def _check_environment() -> None:
-    """A misspelt RERANK_API_KEYS must not open the service to everyone."""
+    """Refuse unknown variables: a misspelt RERANK_API_KEYS must not open the service to
+    everyone."""
     known = {f"{_PREFIX}{name.upper()}" for name in Settings.model_fields}
     for name in sorted(os.environ):
         upper = name.upper()

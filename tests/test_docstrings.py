@@ -73,7 +73,7 @@ REACHED = {
     "reranker/scoring": 100,
     "reranker/text": 100,
     "reranker/trees": 100,
-    "service": 25,
+    "service": 100,
     "tests": 100,
 }
 

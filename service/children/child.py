@@ -70,8 +70,8 @@ class Child:
         niceness: int = 0,
         ended: Callable[[Lost], None] = lambda why: None,
     ) -> None:
-        """``start`` is what the child is told first. ``ended`` is called, in a thread, whenever it
-        has ended without being asked to."""
+        """Describe a child: ``start`` is the first message to the process, and ``ended`` is called,
+        in a thread, whenever the process has ended without being asked to."""
         self._name, self._start_value, self._niceness = name, start, niceness
         self._heartbeat, self._ended = heartbeat, ended
         self._lock = threading.Lock()
@@ -80,18 +80,19 @@ class Child:
 
     @property
     def process(self) -> _Process | None:
-        """None if it has not been started, or has ended."""
+        """Return the process; None if it has not been started, or has ended."""
         process = self._process
         return process if process is not None and process.is_running else None
 
     @property
     def memory(self) -> float:
-        """Bytes that it holds in RAM."""
+        """Return the bytes that the process holds in RAM."""
         process = self.process
         return 0.0 if process is None else resident_memory(process.pid)
 
     def started(self) -> _Process:
-        """The process, which is started if it does not run; raises Lost once closed."""
+        """Return the process, which is started unless it runs. Raises Lost once the child is
+        closed."""
         if (running := self.process) is not None:
             return running
         with self._lock:
@@ -156,7 +157,7 @@ class _Process:
         return not self._is_over and self._process.poll() is None
 
     def send(self, *message: object) -> None:
-        """Raises Lost if it has ended."""
+        """Send a message; raises Lost if the process has ended."""
         try:
             with self._sending:
                 self._pipe.send(message)
@@ -171,8 +172,8 @@ class _Process:
         is_watched: bool = False,
         patience: float = math.inf,
     ) -> Iterator[tuple[bool, Any]]:
-        """What comes back for a request: parts of it, then the reply; the first item says whether
-        it is the reply. Cancelling and pausing are passed on.
+        """Yield what comes back for a request: its parts, then the reply; the first item says
+        whether the second is the reply. Cancelling and pausing are passed on.
 
         Raises Lost if the child ends or the request fails there, and what was raised there:
         Stopped, RequestError, RerankError and MemoryError. Raises TimeoutError if the request was
@@ -213,7 +214,7 @@ class _Process:
                     self.send("cancel", number)
 
     def reply(self, *request: Any, **options: Any) -> Any:
-        """The reply to a request that has no parts."""
+        """Return the reply to a request that has no parts."""
         ((_, value),) = self.replies(*request, **options)
         return value
 
@@ -223,7 +224,7 @@ class _Process:
         self._process.wait()
 
     def _receive(self) -> None:
-        """In a thread: pass on what comes, until the child ends; kill it if it hangs."""
+        """Pass on what comes, in a thread, until the child ends; kill a child that hangs."""
         until = time.monotonic() + max(self._heartbeat, _STARTING_SECONDS)
         try:
             while True:
@@ -261,7 +262,7 @@ class _Process:
         return any(each.seconds_without_progress(now) > self._heartbeat for each in waiting)
 
     def _lost(self) -> Lost:
-        """How it ended, which it has or is about to."""
+        """Return how the process ended, which has ended or is about to."""
         if self._why is not None:
             return self._why
         if self._has_hung:
@@ -305,7 +306,7 @@ class _Waiting:
 
 
 def resident_memory(process: int | str = "self") -> float:
-    """Bytes of a process in RAM; 0 where that is not known."""
+    """Return the bytes of a process in RAM; 0 where these are not known."""
     try:
         pages = Path(f"/proc/{process}/statm").read_text().split()[1]
     except OSError:  # not on Linux, or ended
@@ -413,7 +414,7 @@ class _Serving:
 
 
 def _reply(lane: Lane, request: Request) -> object:
-    """What the lane returns, or what the service should raise."""
+    """Return the lane's reply, or the exception that the service should raise."""
     try:
         return lane(request)
     except (Stopped, RequestError) as error:

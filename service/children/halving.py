@@ -26,10 +26,9 @@ def score_in_halves(
     cancellation: Cancellation | None = None,
     lanes: Lanes | None = None,
 ) -> tuple[Scores, int]:
-    """The scores of each list, and how often memory did not suffice; then one half is scored after
-    the other, down to single candidates. None for a list with a candidate that does not fit even
-    alone. ``lanes``: see ``Reranker.score_lists``. Raises Stopped if cancelled.
-    """
+    """Return the scores of each list, and how often memory did not suffice; then one half is scored
+    after the other, down to single candidates. A list with a candidate that does not fit even alone
+    has None. ``lanes``: see ``Reranker.score_lists``. Raises Stopped if cancelled."""
     halving = _Halving(reranker, token_scores, cancellation, lanes)
     return halving.score(lists), halving.count
 

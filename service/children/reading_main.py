@@ -1,4 +1,4 @@
-"""What runs in a reading child: bodies become n-best lists or sentences, one body at a time."""
+"""The program of a reading child: bodies become n-best lists or sentences, one body at a time."""
 
 from __future__ import annotations
 

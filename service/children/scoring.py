@@ -50,12 +50,12 @@ class ParserModel(NamedTuple):
     vocabulary: SpanVocabulary
 
     def unknown_words(self, words: Sequence[str]) -> int:
-        """The number of words that are new to it."""
+        """Return the number of words that are new to the model."""
         return sum(map(self.vocabulary.is_unknown, words))
 
 
 class Description(NamedTuple):
-    """What a child says of models that it has loaded."""
+    """A child's description of models that it has loaded."""
 
     members: tuple[ChildMember, ...]
     combination: Combination
@@ -69,7 +69,7 @@ class Description(NamedTuple):
 
 
 class Models(Ranker):
-    """An ensemble in the scoring children, which keep it as long as this lives."""
+    """An ensemble in the scoring children, which keep the ensemble as long as this object lives."""
 
     def __init__(self, number: int, description: Description) -> None:
         self.number = number
@@ -89,7 +89,7 @@ class ToScore(NamedTuple):
 
 
 class BatchScores(NamedTuple):
-    """What became of a batch."""
+    """The result of a batch."""
 
     lists: Sequence[NBest]
     scores: Sequence[list[Scored] | None]
@@ -113,7 +113,8 @@ class ScoringChild:
         slots: Sequence[tuple[int, int]],
         ended: Callable[[Lost], None] = lambda why: None,
     ) -> None:
-        """``slots`` are threads and niceness of each; ``ended`` is called when it has died."""
+        """Describe the child: ``slots`` are threads and niceness of each slot; ``ended`` is called
+        when the child has died."""
         self._settings = settings
         self._child = Child("scoring", slots, settings.heartbeat_seconds, ended=ended)
         self._lock = threading.Lock()
@@ -126,7 +127,7 @@ class ScoringChild:
 
     @property
     def memory(self) -> float:
-        """Bytes that the process holds in RAM."""
+        """Return the bytes that the process holds in RAM."""
         return self._child.memory
 
     def load(self) -> Models:
@@ -167,8 +168,8 @@ class ScoringChild:
     def score(
         self, models: Models, batch: ToScore, cancellation: Cancellation, slot: int = 0
     ) -> BatchScores:
-        """The scores of each list. Raises Stopped if cancelled, and Lost if they cannot be scored
-        there."""
+        """Return the scores of each list. Raises Stopped if cancelled, and Lost if the child cannot
+        score the lists."""
         self.ensure(models)
         scores: BatchScores = self._child.started().reply(
             batch, cancellation, lane=1 + slot, is_watched=True

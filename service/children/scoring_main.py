@@ -1,4 +1,4 @@
-"""What runs in a scoring child.
+"""The program of a scoring child.
 
 Lane 0 loads and forgets models. Each other lane scores or parses for one slot of the queue, with
 threads of its own. Parser and ensemble share a span model that both have, and its reading of a
@@ -49,7 +49,8 @@ class _LoadedEnsemble(NamedTuple):
 
 
 def lanes(slots: Sequence[tuple[int, int]]) -> list[Lane]:
-    """``slots`` are threads and niceness of each slot of the queue."""
+    """Return a lane that loads, and one for each slot: ``slots`` are threads and niceness of each
+    slot of the queue."""
     import reranker.pipeline  # noqa: F401  which takes seconds, before the child beats
     from reranker.scoring.lanes import Lanes
 
@@ -61,7 +62,7 @@ def lanes(slots: Sequence[tuple[int, int]]) -> list[Lane]:
 
 
 def _control(models: dict[int, _LoadedEnsemble], request: Request) -> Description | None:
-    """Raises RerankError if models cannot be loaded."""
+    """Load or forget models; raises RerankError if models cannot be loaded."""
     match request.value:
         case "load", number, loading, choice:
             models[number], description = _load(loading, choice)
@@ -125,7 +126,7 @@ def _score(models: dict[int, _LoadedEnsemble], lanes: Lanes, request: Request) -
 
 
 class _ParsedSentence(NamedTuple):
-    """What the built-in parser made of a sentence."""
+    """The built-in parser's answer for a sentence."""
 
     nbest: NBest
     seconds: float
@@ -136,7 +137,7 @@ class _ParsedSentence(NamedTuple):
 def _parse(
     parser: ChartParser, cancellation: Cancellation, sentence: TextSentence
 ) -> _ParsedSentence:
-    """An error costs only this sentence its trees."""
+    """Parse a sentence. An error costs only this sentence its trees."""
     started = time.monotonic()
     answer: NBest | str = sentence.problem or ""
     fault = None

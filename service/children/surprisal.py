@@ -13,7 +13,7 @@ from reranker.text.reading import TextSentence
 
 
 class ToRead(NamedTuple):
-    """A sentence, what to read it with, and how."""
+    """A sentence, and the model and options for reading the sentence."""
 
     models: Sequence[str] | None
     """What the service was told to load; None for what is installed."""
@@ -28,14 +28,14 @@ class ToRead(NamedTuple):
 
 
 class ReadAnswer(NamedTuple):
-    """What a sentence cost, as JSON, and what the numbers depend on."""
+    """The surprisal of a sentence as JSON, and everything the numbers depend on."""
 
     about: dict[str, Any]
     sentence: bytes
 
 
 def forward_model(models: Models) -> Member | None:
-    """The first forward language model of an ensemble, as ``rerank surprisal`` takes it."""
+    """Return the first forward language model of an ensemble, as ``rerank surprisal`` does."""
     for member in models.members:
         if isinstance(member.vocabulary, Vocabulary) and not member.vocabulary.backward:
             return member

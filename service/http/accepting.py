@@ -1,4 +1,4 @@
-"""Which form of an answer a client takes (RFC 9110, section 12.5.1)."""
+"""The form of an answer that a client takes (RFC 9110, section 12.5.1)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from reranker.service.errors import RequestError
 
 
 def chosen(request: Request, offered: Sequence[str]) -> str:
-    """The media type that ``Accept`` prefers; of several that it likes as much, the one that it
-    names, or names first, else the first of ``offered``. Raises RequestError 406 if it takes none.
-    """
+    """Return the media type that ``Accept`` prefers; of several of equal quality, the type that
+    ``Accept`` names, or names first, else the first of ``offered``. Raises RequestError 406 if the
+    client takes none."""
     ranges = [_range(text) for text in request.headers.get("accept", "").split(",") if text.strip()]
     if not ranges:
         return offered[0]
@@ -24,7 +24,7 @@ def chosen(request: Request, offered: Sequence[str]) -> str:
 
 
 def _range(text: str) -> tuple[str, float]:
-    """A media range and its quality, from 0 to 1; 0 for one that is no number."""
+    """Return a media range and its quality, from 0 to 1; 0 for a quality that is no number."""
     media, *parameters = (part.strip().lower() for part in text.split(";"))
     quality = next((part[2:] for part in parameters if part.startswith("q=")), "1")
     try:
@@ -34,7 +34,7 @@ def _range(text: str) -> tuple[str, float]:
 
 
 def _liking(media: str, ranges: Sequence[tuple[str, float]]) -> tuple[float, int, int]:
-    """Quality, how exactly it is named, and how soon: of the most exact range that fits."""
+    """Return the quality, exactness and earliness of the most exact range that fits."""
     kind = media.partition("/")[0]
     for exactness, name in ((2, media), (1, f"{kind}/*"), (0, "*/*")):
         for place, (given, quality) in enumerate(ranges):

@@ -51,7 +51,7 @@ _RANKED_FIELDS = (
 
 
 class AnswerWriter:
-    """Writes an answer from what is ranked, a list at a time; this one writes the sentences of
+    """A writer of answers from rankings, a list at a time; this class writes the sentences of
     ``/rerank`` and ``/parse``."""
 
     has_lines = True
@@ -78,22 +78,22 @@ class AnswerWriter:
             self.warnings.append(warning)
 
     def rank(self, nbest: NBest, scores: Sequence[Scored]) -> Ranking:
-        """Lists that are scored together may be weighed differently."""
+        """Rank a list; lists that are scored together may be weighed differently."""
         top = self.asked.top_n if isinstance(self.asked, RankOptions) else None
         return self.models.rank(nbest, scores, self.weighing, top)
 
     def entry(self, place: int, ranking: Ranking) -> bytes:
-        """A list's part of the answer."""
+        """Return a list's part of the answer."""
         return _json(self._sentence(ranking))
 
     def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
-        """The whole answer."""
+        """Return the whole answer."""
         known = {**self._head, "usage": usage}
         return _joined(known, "sentences", entries, {"warnings": self.warnings})
 
     def start_line(self, usage: Mapping[str, int] | None, sentences: int) -> bytes:
-        """The first line: what the whole answer has before its sentences. How much there is to
-        score in a text is not known yet (``usage``)."""
+        """Return the first line: what the whole answer has before its sentences. How much there is
+        to score in a text is not known yet (``usage``)."""
         known = {"sentences": sentences} if usage is None else {"usage": usage}
         return _json({"start": {**self._head, **known}})
 
@@ -105,8 +105,8 @@ class AnswerWriter:
         return _json({"end": {**known, "warnings": self.warnings}})
 
     def _sentence(self, ranking: Ranking) -> dict[str, Any]:
-        """The data of a sentence; in a text, with the constituents of its best tree, as ``rerank
-        parse --output json`` has them."""
+        """Return the data of a sentence; in a text, with the constituents of its best tree, as
+        ``rerank parse --output json`` has them."""
         asked = self.asked
         assert isinstance(asked, AnswerOptions)
         data = _sentence(ranking, asked)
@@ -122,7 +122,7 @@ class AnswerWriter:
 
 
 class _OneListWriter(AnswerWriter):
-    """One list in the form of Cohere's answers; its ``top_n`` counts duplicates, too."""
+    """A writer of one list in the form of Cohere's answers; ``top_n`` counts duplicates, too."""
 
     has_lines = False
 
@@ -145,7 +145,7 @@ class _OneListWriter(AnswerWriter):
 
 
 class _ScoresWriter(AnswerWriter):
-    """An entry for each tree, in their order."""
+    """A writer of an entry for each tree, in the order of the trees."""
 
     has_lines = False
 
@@ -157,7 +157,7 @@ class _ScoresWriter(AnswerWriter):
 
 
 class _OutputWriter(AnswerWriter):
-    """What ``rerank parse --output`` writes."""
+    """A writer of the outputs of ``rerank parse --output``."""
 
     def __init__(self, output: str, *given: Any) -> None:
         super().__init__(*given)
@@ -173,7 +173,7 @@ class _OutputWriter(AnswerWriter):
 def writer(
     form: str, request_id: str, models: Ranker, asked: Asked, warnings: Sequence[str]
 ) -> AnswerWriter:
-    """What writes an answer of the media type ``form``."""
+    """Return the writer of an answer of the media type ``form``."""
     given = (request_id, models, asked, warnings)
     if form in _OUTPUTS:
         return _OutputWriter(_OUTPUTS[form], *given)
@@ -183,12 +183,12 @@ def writer(
 
 
 def error_line(error: RequestError, request_id: str) -> bytes:
-    """The last line of an answer that failed, in place of its end."""
+    """Return the last line of an answer that failed, in place of its end."""
     return _json(content(error, request_id))
 
 
 def models_of(models: Ranker) -> list[dict[str, Any]]:
-    """Names, hashes and kinds of the ensemble's members."""
+    """Return names, hashes and kinds of the ensemble's members."""
     return [
         {
             "name": member.name,
@@ -200,19 +200,19 @@ def models_of(models: Ranker) -> list[dict[str, Any]]:
 
 
 def surprisals(request_id: str, read: Sequence[ReadAnswer], warnings: Sequence[str]) -> bytes:
-    """The answer of ``/surprisal``; there is at least one sentence."""
+    """Return the answer of ``/surprisal``; there is at least one sentence."""
     known = {"id": request_id, **read[0].about}
     return _joined(known, "sentences", [each.sentence for each in read], {"warnings": warnings})
 
 
 def usage_of_scored(lists: Sequence[NBest], scores: Sequence[Sequence[Scored]]) -> dict[str, int]:
-    """What there was to be scored in lists."""
+    """Return the usage of lists with these scores."""
     different = (each for scored in scores for each in scored if each.duplicate_of is None)
     return usage_of(lists, sum(each.tokens for each in different))
 
 
 def usage_of(lists: Sequence[NBest], tokens: int) -> dict[str, int]:
-    """What there is to be scored in lists whose different candidates have so many tokens."""
+    """Return the usage of lists whose different candidates have so many tokens."""
     return {
         "sentences": len(lists),
         "candidates": sum(len(nbest.candidates) for nbest in lists),
@@ -246,7 +246,7 @@ def _origin(origin: Origin) -> dict[str, Any]:
 
 
 def _tree_score(place: int, ranking: Ranking) -> dict[str, Any]:
-    """``ranking`` is that of the tree alone."""
+    """Return a tree's entry; ``ranking`` has that tree alone."""
     fields = ("perplexity", "token_perplexity", "span_nll", "tokens", "unknown_words")
     best = ranking.best
     if best is None:
@@ -271,7 +271,7 @@ def _rejected(ranking: Ranking) -> list[dict[str, Any]]:
 def _joined(
     before: Mapping[str, Any], name: str, entries: Sequence[bytes], after: Mapping[str, Any]
 ) -> bytes:
-    """An object whose field ``name`` is an array of entries that are written already."""
+    """Return an object whose field ``name`` is an array of entries that are written already."""
     head, tail = _json(before)[:-2], _json(after)[1:]
     array = b", ".join(entry.removesuffix(b"\n") for entry in entries)
     comma = b", " if after else b""

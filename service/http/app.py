@@ -1,4 +1,4 @@
-"""``create_app``: which path is answered where, and what wraps them all."""
+"""``create_app``: the function that answers each path, and the layers that wrap all paths."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _CORS_HEADERS = [
 
 
 def create_app(settings: Settings, is_ready_first: bool = False) -> FastAPI:
-    """The application. It loads the models that the settings name and answers 503 until they are
-    there, or nothing at all before (``is_ready_first``).
+    """Return the application, which loads the models that the settings name and answers 503 until
+    the models are there, or nothing at all before (``is_ready_first``).
 
     ``app.state.service`` is the running ``Service``. Raises InputError if keys cannot be read.
     """
@@ -106,7 +106,7 @@ def _add_paths(app: FastAPI) -> None:
 
 
 def _add_error_answers(app: FastAPI) -> None:
-    """Every error in the same envelope; ``RequestLog`` answers unexpected ones."""
+    """Answer every error in the same envelope; ``RequestLog`` answers unexpected errors."""
 
     @app.exception_handler(RequestError)
     async def ours(request: Request, error: RequestError) -> Response:
@@ -132,7 +132,7 @@ def _add_error_answers(app: FastAPI) -> None:
 
 
 def _add_middleware(app: FastAPI, service: Service) -> None:
-    """Each wraps those before it."""
+    """Add the layers; each wraps the layers before it."""
     settings = service.settings
     app.add_middleware(HeadAsGet)
     app.add_middleware(KeyCheck, service=service)
@@ -152,7 +152,7 @@ def _add_middleware(app: FastAPI, service: Service) -> None:
 
 
 def _add_traces(app: FastAPI) -> None:
-    """OpenTelemetry: a span for each request, as part of the client's trace; the environment
+    """Send OpenTelemetry a span for each request, as part of the client's trace; the environment
     variables ``OTEL_...`` say where spans are sent. Raises InputError if the packages of the extra
     are missing."""
     try:

@@ -25,7 +25,7 @@ _PARAMETER = re.compile(r';\s*+([^\s;="]++)\s*+=\s*+("(?:[^"\\]|\\.)*+"|[^;"]*+)
 
 
 class ClientGone(Exception):
-    """The client closed the connection."""
+    """The end of a request whose client closed the connection."""
 
 
 async def read_body(
@@ -34,7 +34,7 @@ async def read_body(
     deadline: float,
     hold: Callable[[int, int], None],
 ) -> bytes:
-    """The body; ``hold`` is called with its length so far and in the end.
+    """Return the body; ``hold`` is called with its length so far and in the end.
 
     Raises RequestError 413 (too long), 408 (too slow) or 504 (deadline), what ``hold`` raises, and
     ClientGone.
@@ -69,8 +69,8 @@ async def read_body(
 async def while_awaited(
     request: Request, work: Coroutine[Any, Any, T], deadline: float | None
 ) -> T:
-    """The result of ``work``, which is cancelled at the deadline (RequestError 504) or when the
-    client disconnects (ClientGone). The body must have been read."""
+    """Return the result of ``work``, which is cancelled at the deadline (RequestError 504) or when
+    the client disconnects (ClientGone). The body must have been read."""
     task = asyncio.ensure_future(work)
     disconnect = asyncio.ensure_future(_disconnect(request))
     try:
@@ -119,7 +119,8 @@ def body_of(path: Path, body: bytes, request: Request, query: BaseModel | None) 
 
 
 def check_media_type(request: Request, *allowed: str) -> None:
-    """Raises RequestError 415, also for compressed bodies, whose true size is not known."""
+    """Raise RequestError 415 for another media type, and for compressed bodies, whose true size is
+    not known."""
     encoding = ", ".join(request.headers.getlist("content-encoding")).strip().lower()
     if {part.strip() for part in encoding.split(",")} - {"", "identity"}:
         message = f"send the body uncompressed, not with Content-Encoding: {encoding}"

@@ -58,7 +58,7 @@ def raise_file_limit() -> int:
 
 
 class _Transport:
-    """What uvicorn has in place of a connection's transport: ``close`` is ours."""
+    """A connection's transport as uvicorn sees it: ``close`` is ours."""
 
     def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
         self._transport = transport
@@ -69,9 +69,9 @@ class _Transport:
 
 
 def bounded(service: Service) -> type[H11Protocol]:
-    """A protocol that allows ``body_seconds`` for the headers of a request, as long for the rest of
-    a body after its answer, and for every tenth of an answer; in between, ``read_body`` watches
-    over the body."""
+    """Return a protocol that allows ``body_seconds`` for the headers of a request, as long for the
+    rest of a body after its answer, and for every tenth of an answer; in between, ``read_body``
+    watches over the body."""
     settings = service.settings
     seconds = settings.body_seconds
     most_dropped = _DROPPED_BODIES * settings.max_body_bytes
@@ -124,8 +124,8 @@ def bounded(service: Service) -> type[H11Protocol]:
             self.cycle = None  # type: ignore[assignment]
 
         def _unsupported_upgrade_warning(self) -> None:
-            """An upgrade, to a websocket for instance, is the client's wish, not our problem: it is
-            answered as if it had not been wished."""
+            """Log nothing: an upgrade, to a websocket for instance, is the client's wish and no
+            fault, and the request is answered as if it had no such wish."""
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
@@ -135,7 +135,7 @@ def bounded(service: Service) -> type[H11Protocol]:
                 connections.rest(self)
 
         def pause_writing(self) -> None:
-            """The client does not read as fast as we write."""
+            """Begin to watch a client that reads more slowly than the service writes."""
             super().pause_writing()
             self._expect_reading()
 
@@ -183,7 +183,7 @@ def bounded(service: Service) -> type[H11Protocol]:
                 self._really_close()
 
         def send_400_response(self, msg: str) -> None:
-            """Called by uvicorn while it handles h11's error."""
+            """Refuse what is not HTTP; uvicorn calls this while it handles h11's error."""
             if self.cycle is not None:
                 # An answer that is still being computed must not follow.
                 self.cycle.disconnected = True
@@ -203,7 +203,7 @@ def bounded(service: Service) -> type[H11Protocol]:
             self._end(_CLOSING_SECONDS)
 
         def _close(self) -> None:
-            """Called by uvicorn after the last answer, and when it shuts down."""
+            """Close in order; uvicorn calls this after the last answer, and when it shuts down."""
             if self.conn.their_state is not h11.SEND_BODY:
                 self._really_close()
             elif not self._is_over:
@@ -230,7 +230,7 @@ def bounded(service: Service) -> type[H11Protocol]:
 
 
 def _only_health(app: ASGIApp) -> ASGIApp:
-    """What a spare connection may ask for."""
+    """Wrap the application for a spare connection, which may only ask for health."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] in OPEN_PATHS:
@@ -243,8 +243,8 @@ def _only_health(app: ASGIApp) -> ASGIApp:
 
 
 def _malformed(error: BaseException | None) -> RequestError:
-    """400, or what h11 finds more fitting: 431 for headers too long, 501 for an unknown transfer
-    encoding."""
+    """Return a 400, or the status that h11 finds more fitting: 431 for headers too long, 501 for an
+    unknown transfer encoding."""
     status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
     return RequestError(status, "malformed-http", f"the request is not valid HTTP/1.1: {error}")
 

@@ -23,7 +23,7 @@ class JSONLine(JSONResponse):
 
 
 def content(error: RequestError, request_id: str) -> dict[str, Any]:
-    """What an answer says of the error."""
+    """Return the JSON of an error."""
     return {
         "error": {
             "code": error.code,
@@ -35,12 +35,12 @@ def content(error: RequestError, request_id: str) -> dict[str, Any]:
 
 
 def envelope(error: RequestError, request_id: str) -> JSONLine:
-    """The error as an answer."""
+    """Return the error as an answer."""
     return JSONLine(content(error, request_id), error.status, error.headers)
 
 
 def from_http(status: int, headers: Mapping[str, str] | None) -> RequestError:
-    """An error raised by the framework: no such path, method not allowed."""
+    """Return an error that the framework has raised: no such path, method not allowed."""
     reason = HTTPStatus(status).phrase
     error = RequestError(status, reason.lower().replace(" ", "-"), reason)
     error.headers.update(headers or {})

@@ -1,5 +1,5 @@
-"""What wraps every request: an id, headers and a line in the log; checks of its host, of the web
-page it comes from, and of its key."""
+"""The layers around every request: an id, headers and a line in the log; checks of the host, of the
+web page that sent the request, and of the key."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SECURITY_HEADERS = {
 
 
 class RequestLog:
-    """The outermost layer: numbers, logs and counts requests. No exception passes it."""
+    """The outermost layer, which numbers, logs and counts requests, and lets no exception pass."""
 
     def __init__(self, app: ASGIApp, service: Service, paths: Collection[str]) -> None:
         self._app, self._service, self._paths = app, service, set(paths)
@@ -111,13 +111,13 @@ class RequestLog:
 
 
 def _has_two_lengths(scope: Scope) -> bool:
-    """Whether a proxy could see the body end elsewhere than we do (RFC 9112, 6.1): what follows on
-    the connection must not be taken for a request."""
+    """Return whether a proxy could see the body end elsewhere than the service does (RFC 9112,
+    6.1): what follows on the connection must not be taken for a request."""
     return {b"transfer-encoding", b"content-length"} <= {name for name, _ in scope["headers"]}
 
 
 class HeadAsGet:
-    """Answers HEAD like GET; the web server leaves out the body."""
+    """A layer that answers HEAD like GET; the web server leaves out the body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -129,8 +129,8 @@ class HeadAsGet:
 
 
 class OriginCheck:
-    """Refuses what a web page of another site could have a browser send: requests to a host name
-    that is not ours, which DNS can point at any address (421), and requests from another origin
+    """A layer that refuses what another site's page could have a browser send: requests to a host
+    name that is not ours, which DNS can point at any address (421), and requests from an origin
     that is not among ``cors_origins`` (403). Probes of health may use any name."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -169,7 +169,7 @@ class OriginCheck:
 
 
 def _host_name(authority: str) -> str:
-    """Without the port."""
+    """Return the host without its port."""
     name, colon, port = authority.lower().rpartition(":")
     return (name if colon and port.isdigit() else authority.lower()).rstrip(".")
 
@@ -183,7 +183,7 @@ def _is_address(name: str) -> bool:
 
 
 class KeyCheck:
-    """Inside CORS, since preflight requests carry no key."""
+    """A layer that checks keys, inside CORS, since preflight requests carry no key."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._service = app, service

@@ -38,7 +38,8 @@ _BODY_ERRORS = (400, 401, 403, 408, 413, 415, 421, 422, 429, 503, 504)
 
 
 def _route(answer: Any, errors: tuple[int, ...], **extra: Any) -> dict[str, Any]:
-    """Arguments of ``app.get`` or ``app.post``; ``extra`` is added to the path's description."""
+    """Return arguments of ``app.get`` or ``app.post``; ``extra`` is added to the path's
+    description."""
     responses: dict[int, Any] = {200: {"model": answer}}
     for status in errors:
         responses[status] = {"model": schemas.ErrorAnswer, "description": _ERRORS[status]}
@@ -50,7 +51,7 @@ def _example(model: type[BaseModel]) -> Any:
 
 
 def _body(*models: type[BaseModel], text: str | None = None) -> dict[str, Any]:
-    """A body of one of the models, or a text as in this example."""
+    """Return a body of one of the models, or a text as in this example."""
     references = [{"$ref": _REFERENCE.format(model=model.__name__)} for model in models]
     examples = {
         str(model.model_config.get("title", model.__name__)): {"value": _example(model)}
@@ -100,7 +101,7 @@ METRICS["responses"][200] = {"content": {"text/plain": {"schema": {"type": "stri
 
 
 def written(app: FastAPI, has_keys: bool) -> bytes:
-    """The OpenAPI document, as JSON."""
+    """Return the OpenAPI document, as JSON."""
     document = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=app.routes
     )

@@ -52,7 +52,7 @@ class RankedRequest:
         query: schemas.QueryOptions | schemas.ParseQuery | None,
         form: str,
     ) -> None:
-        """``form`` is the media type of the answer."""
+        """Describe the request; ``form`` is the media type of the answer."""
         self._request, self._service = request, service
         self._path, self._query, self._form = path, query, form
         self._state = state_of(request)
@@ -60,7 +60,7 @@ class RankedRequest:
     async def answer(
         self, body: bytes, models: Models, deadline: float
     ) -> bytes | streams.TextAnswer | streams.Lines:
-        """The answer to a body, in the form that the client takes; raises RequestError."""
+        """Return the answer to a body, in the form that the client takes; raises RequestError."""
         service, client, details = self._service, self._state.client, self._state.details
         if self._path == "/parse" and not service.has_parser:
             raise RequestError(501, "no-parser", _NO_PARSER)
@@ -84,7 +84,8 @@ class RankedRequest:
         return written if is_json else streams.TextAnswer(written, form)
 
     async def _whole(self, given: _Given, writer: AnswerWriter) -> bytes:
-        """What is written of the sentences of a text counts like its body, which is far shorter."""
+        """Return the whole answer. The written sentences of a text count like its body, which is
+        far shorter."""
         entries = list[bytes]()
         usage, size = Counter[str](), given.size
         async with contextlib.aclosing(self._written(given, writer, usage)) as groups:
@@ -113,7 +114,7 @@ class RankedRequest:
     async def _written(
         self, given: _Given, writer: AnswerWriter, usage: Counter[str]
     ) -> AsyncGenerator[list[bytes]]:
-        """What is written of the lists, in order, a few at a time; counts them in ``usage``."""
+        """Yield the written lists, in order, a few at a time, and count the lists in ``usage``."""
         service, place = self._service, 0
         parser = given.models.parser if given.contents.sentences else None
         check = LanguageCheck(parser.language, parser.unknown_words) if parser else None
@@ -150,7 +151,7 @@ class RankedRequest:
 
 
 class _Given(NamedTuple):
-    """What is to be scored, and with what."""
+    """Lists or sentences to be scored, and the models for them."""
 
     contents: Contents
     models: Models
@@ -160,7 +161,7 @@ class _Given(NamedTuple):
 
 
 def _counted(contents: Contents) -> dict[str, int]:
-    """What the log says of a body."""
+    """Return the counts of a body for the log."""
     if contents.sentences:
         words = sum(len(each.sentence.words) for each in contents.sentences)
         return {"sentences": len(contents.sentences), "words": words}

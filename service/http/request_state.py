@@ -1,4 +1,4 @@
-"""What the service knows of a request beside its head and body."""
+"""The state of a request beside its head and body."""
 
 from __future__ import annotations
 

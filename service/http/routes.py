@@ -1,5 +1,8 @@
-"""What each path does. ``/rerank``, ``/parse``, ``/score``, ``/surprisal`` and ``/validate`` read a
-body; ``/models``, ``/info``, ``/health`` and ``/metrics`` say what runs here and how it is."""
+"""The functions of the paths.
+
+``/rerank``, ``/parse``, ``/score``, ``/surprisal`` and ``/validate`` read a body; ``/models``,
+``/info``, ``/health`` and ``/metrics`` describe the service.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +113,7 @@ async def parse(
 async def score(
     request: Request, service: Running, query: AskingNothing, timeout: Timeout = None
 ) -> Response:
-    """The log-probability of each tree, in the order given."""
+    """Return the log-probability of each tree, in the order given."""
     arrival.check_media_type(request, "application/json")
     ranked = RankedRequest(request, service, "/score", None, JSON)
     return await _answer(request, service, timeout, ranked.answer)
@@ -119,8 +122,8 @@ async def score(
 async def surprisal(
     request: Request, service: Running, query: AskingToRead, timeout: Timeout = None
 ) -> Response:
-    """What each word costs a reader who reads from left to right, under the first forward language
-    model: the numbers of `rerank surprisal`.
+    """Return what each word costs a reader who reads from left to right, under the first forward
+    language model: the numbers of `rerank surprisal`.
 
     The body is JSON with a `text`, with `sentences` or with the `tokens` of each, or text as
     `text/plain`, with the options in the query. A sentence of too many words is not read, and
@@ -143,7 +146,7 @@ async def surprisal(
 async def validate(
     request: Request, service: Running, query: Asking, timeout: Timeout = None
 ) -> Response:
-    """What is in the lists and what is wrong with them; nothing is scored."""
+    """Report the contents and the faults of lists; nothing is scored."""
     arrival.check_media_type(request, "application/json", "text/plain")
 
     async def job(body: bytes, models: Models, deadline: float) -> bytes:
@@ -170,7 +173,7 @@ async def reload(request: Request, service: Running, fewer: Fewer = False) -> An
 
 
 async def models(service: Running) -> Any:
-    """The checkpoints of the ensemble."""
+    """Describe the checkpoints of the ensemble."""
     reranker = service.current()
     return {
         "models": [
@@ -182,7 +185,7 @@ async def models(service: Running) -> Any:
 
 
 async def info(service: Running) -> Any:
-    """Version, models, device, and every limit a request can meet."""
+    """Return version, models, device, and every limit a request can meet."""
     reranker, settings = service.current(), service.settings
     reading_words = forward_model(reranker)
     return {
@@ -210,20 +213,20 @@ async def info(service: Running) -> Any:
 
 
 async def live(service: Running) -> Any:
-    """Whether the process should be kept running."""
+    """Tell whether the process should be kept running."""
     if not service.is_alive:
         raise RequestError(503, "dead", "scoring cannot be restarted")
     return {"status": "live"}
 
 
 async def ready(service: Running) -> Any:
-    """Whether requests are accepted: from a first real score on, under any load."""
+    """Tell whether requests are accepted: from a first real score on, under any load."""
     service.check_ready()
     return {"status": "ready"}
 
 
 async def metrics(service: Running) -> Response:
-    """Counters in Prometheus's text format."""
+    """Return counters in Prometheus's text format."""
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
 
 

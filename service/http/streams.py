@@ -36,7 +36,7 @@ class Lines(NamedTuple):
 
 
 def are_wanted(request: Request) -> bool:
-    """Whether the client says that it takes a line at a time."""
+    """Return whether the client says that it takes a line at a time."""
     ranges = request.headers.get("accept", "").lower().split(",")
     return LINES in {media.partition(";")[0].strip() for media in ranges}
 

@@ -1,1 +1,1 @@
-"""What a request says: its schemas, its body, and the n-best lists or sentences in it."""
+"""The contents of a request: its schemas, its body, and the n-best lists or sentences in it."""

@@ -48,8 +48,8 @@ _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
 def check_size(body: bytes, media: str, limits: Limits) -> None:
-    """Raises RequestError 422 for a body of too many values and names, or lines, before anything is
-    made of it: a million empty strings are 3 MB of JSON and seconds of work."""
+    """Raise RequestError 422 for a body of too many values and names, or lines, before anything is
+    made of the body: a million empty strings are 3 MB of JSON and seconds of work."""
     most = limits.max_values
     if media == "text/plain":
         check_lines(body.count(b"\n"), limits)
@@ -58,18 +58,18 @@ def check_size(body: bytes, media: str, limits: Limits) -> None:
 
 
 def check_lines(lines: int, limits: Limits) -> None:
-    """Raises RequestError 422 for an n-best text of too many lines."""
+    """Raise RequestError 422 for an n-best text of too many lines."""
     many = f"a text of more than {limits.max_values} lines"
     limits.check("max_values", lines, many, "nbest")
 
 
 def _count(text: bytes) -> int:
-    """The values and names in JSON, and whatever looks like one within its strings."""
+    """Count the values and names in JSON, and whatever looks like one within its strings."""
     return sum(text.count(mark) for mark in (b",", b":", b"[", b"{"))
 
 
 def _count_outside_strings(body: bytes, most: int) -> int:
-    """The values and names in JSON; counting stops at more than ``most``."""
+    """Count the values and names in JSON; counting stops at more than ``most``."""
     count = start = 0
     for string in _STRING.finditer(body):
         count += _count(body[start : string.start()])
@@ -80,7 +80,7 @@ def _count_outside_strings(body: bytes, most: int) -> int:
 
 
 def parse(path: Path, body: bytes, media: str, query: BaseModel | None) -> Asked:
-    """The request that a body is; options of the query are used where it has none.
+    """Return the request that a body is; options of the query are used where the body has none.
 
     Raises RequestError 400 if the body is not JSON, and 422 at its first error if it is not as
     documented.
@@ -121,7 +121,7 @@ def _parse_json(path: Path, body: bytes) -> Asked:
 
 
 def invalid(place: Sequence[str | int], message: str) -> RequestError:
-    """422 for the field at ``place``."""
+    """Return a 422 for the field at ``place``."""
     return RequestError(422, "invalid", message, ".".join(map(str, place)) or None)
 
 

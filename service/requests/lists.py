@@ -36,7 +36,7 @@ class _Room(Room):
         self._limits, self._field = limits, field
 
     def take(self, text: str, words: Sequence[str]) -> None:
-        """Raises RequestError 422."""
+        """Take room for words; raises RequestError 422."""
         self.check(words)
         try:
             super().take(text, words)
@@ -56,8 +56,8 @@ def read_lists(
     describe: Callable[[dict[str, str]], None] = lambda _: None,
     cancellation: Cancellation | None = None,
 ) -> list[NBest]:
-    """The lists of a request for ``/rerank`` or ``/validate``; raises RequestError, and Stopped if
-    cancelled.
+    """Return the lists of a request for ``/rerank`` or ``/validate``; raises RequestError, and
+    Stopped if cancelled.
 
     ``warn`` gets messages about unusable scores, ``describe`` the name and format of a text.
     """
@@ -87,7 +87,7 @@ def read_lists(
 def read_trees(
     body: schemas.ScoreRequest, limits: Limits, cancellation: Cancellation | None = None
 ) -> list[NBest]:
-    """A list of its own for each tree; raises RequestError, and Stopped if cancelled."""
+    """Return a list of its own for each tree; raises RequestError, and Stopped if cancelled."""
     _check_count(len(body.trees), limits, "trees")
     _check_strings(body.trees, limits, "trees")
     source = _source(body.format, _Room(limits, "trees"))
@@ -173,7 +173,8 @@ def _tree(entry: str | schemas.CandidateEntry | schemas.DocumentEntry) -> str:
 
 
 def _source(format_name: str, room: Room, repair: bool | None = None) -> Source:
-    """The source of trees in the notation of a format; in many, each tree shows its own."""
+    """Return the source of trees in the notation of a format; in many, each tree shows its own
+    notation."""
     if format_name == "ptb":
         return Source("the request", Notation.BRACKETS, repair, room=room)
     notation = DIALECTS[format_name].notation if format_name in DIALECTS else None
@@ -199,7 +200,7 @@ def _check_count(sentences: int, limits: Limits, field: str) -> None:
 
 
 def _check_entries(name: str, entries: _Entries, limits: Limits, field: str) -> None:
-    """Before anything is made of them."""
+    """Check the number and the length of entries before anything is made of the entries."""
     _check_length(name, len(entries), limits, field)
     _check_strings(map(_tree, entries), limits, field)
 

@@ -1,4 +1,5 @@
-"""What is in a body: n-best lists, or sentences to parse or to read. It runs in a reading child."""
+"""The contents of a body: n-best lists, or sentences to parse or to read. A reading child runs
+this."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from reranker.text.reading import TextSentence
 
 
 class Body(NamedTuple):
-    """A body, and what it is for."""
+    """A body, and the path it was sent to."""
 
     path: Path
     content: bytes
@@ -30,7 +31,7 @@ class Body(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What was in a body."""
+    """The contents of a body."""
 
     asked: schemas.Asked
     """The options; not what is in the lists or sentences."""
@@ -43,7 +44,7 @@ class Contents(NamedTuple):
 
 
 def read(body: Body, limits: Limits, cancellation: Cancellation) -> Contents:
-    """Raises RequestError, and Stopped if cancelled."""
+    """Read a body. Raises RequestError, and Stopped if cancelled."""
     content = as_utf8(body.content, body.codec, limits)
     bodies.check_size(content, body.media, limits)
     warnings: list[str] = []

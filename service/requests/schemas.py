@@ -40,7 +40,8 @@ _TREES: list[Any] = [
 
 
 def _whole(value: Any) -> Any:
-    """JSON has one kind of number, and its schemas take 3.0 for an integer."""
+    """Return a whole number as an integer: JSON has one kind of number, and its schemas take 3.0
+    for an integer."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -53,7 +54,7 @@ def _with_example(example: dict[str, Any], title: str | None = None) -> ConfigDi
 
 
 class _FirstError(FailFast):
-    """Ends at the first wrong item: each of 49,000 would have an error of its own."""
+    """A list's validation up to the first wrong item: each of 49,000 would have its own error."""
 
     __hash__ = object.__hash__  # so that the list can be optional
 

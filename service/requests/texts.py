@@ -25,7 +25,7 @@ _MOST_WARNINGS = 20
 def read_sentences(
     asked: schemas.AnyToParse | schemas.AnyToRead, limits: Limits, cancellation: Cancellation
 ) -> list[TextSentence]:
-    """The sentences of a request. Raises RequestError, and Stopped if cancelled."""
+    """Return the sentences of a request. Raises RequestError, and Stopped if cancelled."""
     if isinstance(asked, schemas.SurprisalOptions):
         limits.check("max_beam", asked.beam, f"a beam of {asked.beam}", "beam")
     language = limits.text_language
@@ -54,14 +54,14 @@ def read_sentences(
 
 
 def _characters(given: GivenText) -> int:
-    """How many there are; words have a space between them."""
+    """Count the characters; words have a space between them."""
     if isinstance(given, str):
         return len(given)
     return sum(len(each if isinstance(each, str) else " ".join(each)) for each in given)
 
 
 def warnings_of(sentences: Iterable[TextSentence]) -> list[str]:
-    """Warnings of characters that were replaced."""
+    """Return warnings of characters that were replaced."""
     faults = [
         f"line {each.origin.line}: {each.fault}; U+FFFD is in its place"
         for each in sentences

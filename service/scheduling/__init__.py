@@ -1,1 +1,1 @@
-"""What is scored next, and the threads that hand it to a child process."""
+"""The order of what is scored, and the threads that hand batches to a child process."""

@@ -53,7 +53,7 @@ class Engine:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether it cannot be started again."""
+        """Return whether the engine cannot be started again."""
         return max(self.failed_starts, self.hangs) >= _HOPELESS
 
 
@@ -72,27 +72,27 @@ class Engines:
 
     @property
     def ready(self) -> int:
-        """How many engines have scored their warm-up and not failed since."""
+        """Return the number of engines that have scored their warm-up and not failed since."""
         return sum(engine.slots.is_ready for engine in self._engines)
 
     @property
     def is_settled(self) -> bool:
-        """Whether each engine is ready or has been given up."""
+        """Return whether each engine is ready or has been given up."""
         return all(each.slots.is_ready or each.is_hopeless for each in self._engines)
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether no engine can be started again."""
+        """Return whether no engine can be started again."""
         return all(engine.is_hopeless for engine in self._engines)
 
     @property
     def memory(self) -> float:
-        """Bytes that the children hold in RAM."""
+        """Return the bytes that the children hold in RAM."""
         return sum(engine.child.memory for engine in self._engines)
 
     @property
     def device_memory(self) -> float:
-        """Bytes in use where scores are computed: of GPUs, else of the children."""
+        """Return the bytes in use where scores are computed: of GPUs, else of the children."""
         return sum(engine.child.device_memory for engine in self._engines)
 
     def load(self) -> Models:
@@ -142,8 +142,8 @@ class Engines:
             thread.join(timeout=_STOPPING_SECONDS)
 
     async def score(self, work: Work) -> AsyncGenerator[list[tuple[NBest, list[Scored]]]]:
-        """The lists and the scores of each, in order, those together that are there at once; if
-        closed early, what is not being scored yet is dropped. Raises RequestError 429 as
+        """Yield the lists and the scores of each, in order, those together that are there at once;
+        if closed early, what is not being scored yet is dropped. Raises RequestError 429 as
         ``Queue.add`` does, and 503 if scoring ends or fails."""
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
         work.changed = partial(loop.call_soon_threadsafe, changed.set)
@@ -168,7 +168,7 @@ class Engines:
             work.forget_pieces()
 
     def crashed(self) -> RequestError:
-        """The answer to a request after a failure."""
+        """Return the answer to a request after a failure."""
         if self.is_hopeless:
             return unavailable("worker-crashed", "scoring crashed and cannot be restarted")
         return unavailable("worker-crashed", "scoring crashed and is restarted; try again")
@@ -229,9 +229,9 @@ class Engines:
     def _warm_up(
         self, engine: Engine, slot: Slot, models: Models
     ) -> tuple[int, float, float, float]:
-        """The tokens of a first list, how long it took, how long the shortest list takes, and each
-        token of a single tree. In the main slot each is scored twice, since the first time is
-        slow."""
+        """Return the tokens of a first list, its seconds, the seconds of the shortest list, and the
+        seconds of each token of a single tree. In the main slot each list is scored twice, since
+        the first time is slow."""
         times = 2 if slot is engine.slots.main else 1
         score = partial(engine.child.score, models, cancellation=Cancellation(), slot=slot.place)
 
@@ -303,7 +303,8 @@ def _seconds(call: Callable[[], object]) -> float:
 
 
 def _warm_up_lists() -> tuple[NBest, NBest, NBest]:
-    """50 trees of 20 words, one of them, and one tree of one word."""
+    """Return a list of 50 trees of 20 words, a list of one of these, and a list of one tree of one
+    word."""
     phrases = ["(NP (DT the) (NN cat))"] * 10
     trees = [
         f"(S1 (S {' '.join(phrases[:first])} (VP {' '.join(phrases[first:last])}) "

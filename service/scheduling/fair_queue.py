@@ -1,8 +1,8 @@
-"""Whose turn it is: clients take turns, and so do the requests of each client.
+"""Fair queueing of clients, and of the requests of each client, by virtual time.
 
-Start-time fair queueing (Goyal, Vin and Cheng 1996): the one that has been given least is next,
-counted from when it came, so that neither a huge request nor many requests of one client hold up
-others. What is given is counted in tokens for scoring, in words for parsing, and in CPU time for
+Start-time fair queueing (Goyal, Vin and Cheng 1996): the client with the least virtual time, the
+service given to the client since its arrival, is next, so that neither a huge request nor many
+requests of one client hold up others. Service is counted in tokens for scoring and in CPU time for
 reading.
 """
 
@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, Protocol, TypeVar
 
-_A_WHILE = 10.0  # seconds
+_MEMORY_SECONDS = 10.0
 
 Who = TypeVar("Who", bound=Hashable)
 
 
 class Turns(Generic[Who]):
-    """How much each has been given."""
+    """Virtual times: the service that was given to each client or request."""
 
     def __init__(self) -> None:
         self._given: dict[Who, float] = {}
@@ -29,38 +29,43 @@ class Turns(Generic[Who]):
         self._empty_since = time.monotonic()
 
     def join(self, who: Who, ahead: float = 0.0) -> None:
-        """A newcomer has no claim to what others were given before. A client that has not asked for
-        a while is given ``ahead``, which takes a second, before it is the turn of others; nor is
-        what clients were given while nobody else waited held against them."""
+        """Add a newcomer, who has no claim to what others were given before. A client that has not
+        asked for a while is given ``ahead``, which takes a second, before others; nor are clients
+        charged for service while nobody else waited."""
         if not self._given:
             self._now += ahead * (time.monotonic() - self._empty_since)
         if who not in self._given:
             had, left = self._gone.pop(who, (0.0, -math.inf))
             start = self._now - ahead
-            self._given[who] = max(start, had) if time.monotonic() - left < _A_WHILE else start
+            self._given[who] = (
+                max(start, had) if time.monotonic() - left < _MEMORY_SECONDS else start
+            )
 
     def leave(self, who: Who, will_be_back: bool = False) -> None:
-        """With ``will_be_back``, what it has been given is remembered for a while."""
+        """Remove a client or request. With ``will_be_back``, the service that it was given is
+        remembered for some seconds."""
         given, now = self._given.pop(who), time.monotonic()
         if will_be_back:
             self._gone[who] = given, now
         if not self._given:
             self._empty_since = now
         if now > self._next_look:
-            self._next_look = now + _A_WHILE / 10
-            self._gone = {each: had for each, had in self._gone.items() if now - had[1] < _A_WHILE}
+            self._next_look = now + _MEMORY_SECONDS / 10
+            self._gone = {
+                each: had for each, had in self._gone.items() if now - had[1] < _MEMORY_SECONDS
+            }
 
     def give(self, who: Who, amount: float) -> None:
         self._given[who] += amount
         self._now = max(self._now, min(self._given.values()))
 
     def given(self, who: Who) -> float:
-        """What it has been given; the least is next."""
+        """Return the service that was given; the least is next."""
         return self._given[who]
 
     def is_ahead(self, who: Who) -> bool:
-        """Whether there is something left of what they were given ahead; if they have left, of
-        what they had."""
+        """Return whether a client has some of ``ahead`` left; after the client has left, whether
+        some was left then."""
         had, _ = self._gone.get(who, (math.inf, 0.0))
         return self._given.get(who, had) < self._now
 
@@ -74,7 +79,7 @@ Asking = TypeVar("Asking", bound=_Asks)
 
 
 class FairQueue(Generic[Asking]):
-    """Requests that wait, in two levels of turns: of the clients, and of a client's requests."""
+    """Waiting requests under two levels of virtual time: of clients, and of a client's requests."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, Asking] = {}  # by identity
@@ -85,20 +90,20 @@ class FairQueue(Generic[Asking]):
         return len(self._waiting)
 
     def __iter__(self) -> Iterator[Asking]:
-        """Those that wait, as they came."""
+        """Yield the waiting requests in order of arrival."""
         return iter(list(self._waiting.values()))
 
     def __contains__(self, request: Asking) -> bool:
         return id(request) in self._waiting
 
     def add(self, request: Asking, ahead: float = 0.0) -> None:
-        """``ahead``: see ``Turns.join``, for its client."""
+        """Add a request; ``ahead``: see ``Turns.join``, for its client."""
         self._clients.join(request.client, ahead)
         self._requests.join(id(request))
         self._waiting[id(request)] = request
 
     def remove(self, request: Asking) -> None:
-        """It waits for nothing more."""
+        """Remove a request that waits for nothing more."""
         del self._waiting[id(request)]
         self._requests.leave(id(request))
         if all(other.client != request.client for other in self._waiting.values()):
@@ -110,15 +115,15 @@ class FairQueue(Generic[Asking]):
         self._requests.give(id(request), amount)
 
     def next(self, may_begin: Callable[[Asking], bool]) -> Asking | None:
-        """Whose turn it is, among those that may begin."""
+        """Return the request with the least virtual time among those that may begin."""
         return min(filter(may_begin, self), key=self.turn, default=None)
 
     def turn(self, request: Asking) -> tuple[float, float]:
-        """The least is next."""
+        """Return the virtual times of the client and of the request; the least is next."""
         return self._clients.given(request.client), self._requests.given(id(request))
 
     def given(self, client: str) -> float:
-        """What a client who waits has been given."""
+        """Return the service that a waiting client was given."""
         return self._clients.given(client)
 
     def is_ahead(self, client: str) -> bool:

@@ -82,8 +82,8 @@ class Pool(Generic[Value]):
         lost: Callable[[Lost], RequestError],
         most_of_client: int | None = None,
     ) -> None:
-        """``name`` is the label of metrics. ``lost`` logs the loss of a child and returns the
-        answer. A client holds at most ``most_of_client`` places; None: all."""
+        """Start the threads. ``name`` is the label of metrics. ``lost`` logs the loss of a child
+        and returns the answer. A client holds at most ``most_of_client`` places; None: all."""
         ended = partial(metrics.child_ended, kind.name)
         self.children = [
             Child(kind.name, kind.start, kind.heartbeat, kind.niceness, ended)
@@ -104,7 +104,7 @@ class Pool(Generic[Value]):
 
     @property
     def memory(self) -> float:
-        """Bytes that the children hold."""
+        """Return the bytes that the children hold."""
         return sum(child.memory for child in self.children)
 
     async def ask(self, client: str, value: Value, cost: float | None = None) -> Reply:
@@ -125,7 +125,7 @@ class Pool(Generic[Value]):
                     self._jobs.remove(job)
 
     def count(self, is_begun: bool) -> int:
-        """How many jobs are being done, or wait."""
+        """Count the jobs that are being done, or the jobs that wait."""
         with self._changed:
             return sum(job.is_begun == is_begun for job in self._jobs)
 

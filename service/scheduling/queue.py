@@ -1,4 +1,4 @@
-"""Where requests wait to be scored.
+"""The queue of requests that wait to be scored.
 
 A request is admitted if it can be expected to be scored in time, and if its client does not hold
 most of what waits. Clients take turns, and so do the requests of each, piece by piece. A score does
@@ -60,7 +60,7 @@ _LOAD = 3.0
 
 @dataclass(eq=False)
 class Slot:
-    """What is being scored at once."""
+    """A place for one batch that is being scored."""
 
     name: str
     place: int
@@ -92,7 +92,7 @@ class Slot:
         self.cancellation.resume()
 
     def is_for_others(self, client: str) -> bool:
-        """Whether it has a batch, and none of it is the client's."""
+        """Return whether the slot has a batch, and none of the batch is the client's."""
         return bool(self.batch) and all(piece.work.client != client for piece in self.batch)
 
     @property
@@ -101,7 +101,7 @@ class Slot:
 
     @property
     def paused_seconds(self) -> float:
-        """How long the batch has been paused so far."""
+        """Return how long the batch has been paused so far."""
         return self._paused + (time.monotonic() - self._since if self._since is not None else 0.0)
 
 
@@ -122,12 +122,12 @@ class EngineSlots:
 
     @property
     def busy(self) -> list[Piece]:
-        """The batch that is scored, but for very small requests."""
+        """Return the batch that is scored, but for very small requests."""
         return self.first.batch or self.main.batch
 
 
 class Queue:
-    """The event loop adds and removes requests, the threads of the slots take batches."""
+    """The waiting requests, which the event loop adds and removes; slots' threads take batches."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
@@ -151,22 +151,22 @@ class Queue:
 
     @property
     def tokens(self) -> int:
-        """Tokens that wait."""
+        """Return the number of tokens that wait."""
         return sum(work.waiting_tokens for work in self._waiting)
 
     @property
     def sentences(self) -> int:
-        """Sentences of texts that wait to be parsed."""
+        """Return the number of sentences of texts that wait to be parsed."""
         return sum(work.count - work.taken for work in self._waiting if work.is_text)
 
     @property
     def batch_tokens(self) -> int:
-        """Tokens that are scored in half a second while nothing else is."""
+        """Return the tokens that are scored in half a second while nothing else is."""
         return self._tokens_in(_BATCH_SECONDS)
 
     @property
     def piece_tokens(self) -> int:
-        """A list that has more is cut."""
+        """Return the tokens of the largest piece; a list that has more is cut."""
         return self._tokens_in(_PIECE_SECONDS)
 
     def _tokens_in(self, seconds: float) -> int:
@@ -178,7 +178,8 @@ class Queue:
         return max(self.speed, self._idle_speed / 2)
 
     def add(self, work: Work) -> None:
-        """Raises RequestError 429 if full, or too long for the deadline, and 503 if closed."""
+        """Admit a request. Raises RequestError 429 if the queue is full, or too long for the
+        deadline, and 503 if it is closed."""
         with self._changed:
             if self.is_closed:
                 raise draining()
@@ -193,7 +194,7 @@ class Queue:
             self._changed.notify_all()
 
     def check_room(self, client: str, tokens: int, deadline: float) -> None:
-        """Raises RequestError 429 unless a request for so many tokens would be admitted."""
+        """Raise RequestError 429 unless a request for so many tokens would be admitted."""
         with self._changed:
             self._check_share(client, tokens)
             self._check_time(client, tokens, deadline)
@@ -211,18 +212,18 @@ class Queue:
 
     @property
     def _taken_tokens(self) -> int:
-        """Tokens that are being scored."""
+        """Return the number of tokens that are being scored."""
         return sum(piece.tokens for slot in self.slots for piece in slot.batch)
 
     @property
     def work_seconds(self) -> float:
-        """How long it will probably take to score all lists that wait, and what has begun. Texts
-        that wait take no room from others."""
+        """Estimate the seconds that it takes to score all lists that wait, and what has begun.
+        Texts that wait take no room from others."""
         return (self._shares.total + self._taken_tokens) / self._speed
 
     @property
     def _speed(self) -> float:
-        """Tokens a second, of all engines."""
+        """Return the tokens a second of all engines."""
         return self.speed * len(self.engines)
 
     def set_ready(self, engine: EngineSlots, is_ready: bool) -> None:
@@ -240,8 +241,8 @@ class Queue:
         self.least_tokens, self.step_tokens = int(self.speed * shortest), self.speed * step
 
     def _cost(self, tokens: int, longest: int) -> int:
-        """As many tokens of a list as would take as long. A tree's tokens are computed one after
-        another, so the longest tree says how long it takes at least."""
+        """Return the tokens of a list that would take as long. A tree's tokens are computed one
+        after another, so the longest tree says how long the work takes at least."""
         return max(tokens, self.least_tokens, int(longest * self.step_tokens))
 
     def learn_speed(self, tokens: int, seconds: float) -> None:
@@ -307,7 +308,8 @@ class Queue:
         return batch
 
     def _next(self, slot: Slot, first: Work | None) -> Work | None:
-        """Whose turn it is, among those that may be scored in the slot, together with ``first``."""
+        """Return the request with the least virtual time among those that may be scored in the
+        slot, together with ``first``."""
         for work in self._waiting:
             if work.is_over:
                 self.remove(work)
@@ -327,7 +329,7 @@ class Queue:
             given = self._waiting.given
             most = min(given(work.client) for work in self._waiting) + self._ahead
             fitting = [work for work in fitting if given(work.client) <= most]
-        # What has another slot to go to leaves this one to what has not.
+        # Work that another slot could take yields this slot.
         bound = [work for work in fitting if not self._has_another(work, slot)]
         return min(bound or fitting, key=self._waiting.turn, default=None)
 
@@ -356,7 +358,7 @@ class Queue:
         return _AHEAD_SECONDS * self._idle_speed
 
     def deliver(self, work: Work, lists: int) -> None:
-        """So many lists of a request have been taken in all."""
+        """Record that so many lists of a request have been taken in all."""
         with self._changed:
             work.delivered = lists
             if work.is_text:
@@ -408,7 +410,7 @@ def _speed(tokens: int, seconds: float) -> float:
 
 
 def _go_together(work: Work, other: Work) -> bool:
-    """Whether a batch may have pieces of both: what is small does not wait for what is not, and
+    """Return whether a batch may have pieces of both: small work does not wait for large work, and
     neither ensembles are mixed nor lists and sentences."""
     is_alike = work.is_small == other.is_small and work.is_text == other.is_text
     return is_alike and work.models is other.models

@@ -1,4 +1,4 @@
-"""Reading bodies in children, and what becomes of a child that takes too long.
+"""Children that read bodies, and the end of a child that takes too long.
 
 How long a body takes to read is not known before, so each child reads one at a time, and clients
 are charged for the CPU time that their bodies have taken. A client holds at most one child of a

@@ -1,4 +1,4 @@
-"""Where sentences wait to be read word by word, which is done in a surprisal child.
+"""Sentences that wait to be read word by word in a surprisal child.
 
 Clients take turns, sentence by sentence. Unlike a list, a sentence cannot be scored together with
 others, so this has no part in the queue of what is scored, and comes after that.

@@ -30,7 +30,7 @@ _TOKENS_PER_WORD = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """What is scored at once: a list, some of the different candidates of a long one, or a sentence
+    """A unit of scoring: a list, some of the different candidates of a long one, or a sentence
     that is to be parsed first."""
 
     work: Work
@@ -93,7 +93,7 @@ class Work:
         self.tokens = self.waiting_tokens = sum(piece.tokens for piece in self.pieces)
 
     def _expected_tokens(self, sentence: TextSentence) -> tuple[int, int]:
-        """An estimate for all trees of a sentence, and for the longest."""
+        """Estimate the tokens of all trees of a sentence, and of the longest tree."""
         if sentence.problem is not None:
             return 1, 1
         longest = _TOKENS_PER_WORD * len(sentence.sentence.words)
@@ -101,7 +101,7 @@ class Work:
 
     @property
     def is_over(self) -> bool:
-        """Whether it failed, was cancelled, or is past its deadline."""
+        """Return whether the request failed, was cancelled, or is past its deadline."""
         is_done = self.is_cancelled or self.error is not None
         return is_done or time.monotonic() > self.deadline
 
@@ -111,13 +111,13 @@ class Work:
 
     @property
     def count(self) -> int:
-        """How many lists or sentences it has."""
+        """Return the number of lists or sentences."""
         return len(self._scores)
 
     @property
     def waits(self) -> bool:
-        """Whether its next piece may be scored; a text's sentences not too long before they are
-        needed."""
+        """Return whether the next piece may be scored; a text's sentences not too long before the
+        answer needs them."""
         return not self.is_text or self.taken - self.delivered < AHEAD
 
     def next_piece(self) -> Piece:
@@ -128,8 +128,8 @@ class Work:
         return piece
 
     def take_scored(self, place: int) -> list[tuple[NBest, list[Scored]]]:
-        """The lists from ``place`` on whose scores are there, once. Raises RequestError if they
-        will never be."""
+        """Return the lists from ``place`` on whose scores are there, once. Raises RequestError if
+        the scores will never be there."""
         if self.error is not None:
             raise self.error
         group = []
@@ -157,7 +157,8 @@ class Work:
             self._tell()
 
     def forget_pieces(self) -> None:
-        """They refer to the work: together they would keep each other, and old models."""
+        """Forget the pieces, which refer to the work: together they would keep each other, and old
+        models."""
         self.pieces = []
 
     def fail(self, error: RequestError) -> None:
@@ -170,8 +171,8 @@ class Work:
 
 
 def _parts(distinct: DistinctCandidates, most_tokens: int) -> list[tuple[NBest, int]]:
-    """The different candidates in parts of at most ``most_tokens``, or of one candidate. Parts
-    have neighbours in the parser's list, since these are alike."""
+    """Divide the different candidates into parts of at most ``most_tokens``, or of one candidate. A
+    part has neighbours in the parser's list, since neighbours are alike."""
     parts: list[tuple[NBest, int]] = []
     nbest, size = distinct.nbest, 0
     held: list[Candidate] = []
