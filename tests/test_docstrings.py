@@ -86,7 +86,6 @@ OTHER_WORDS = re.compile(
 LEFT = {
     "reranker/commands": 5,
     "reranker/parsers": 3,
-    "service": 33,
 }
 
 Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module

@@ -113,7 +113,8 @@ def _parse_json(path: Path, body: bytes) -> Asked:
             raise RequestError(400, "malformed-json", first["msg"]) from error
         if first["type"] == "missing" and len(first["loc"]) == 2 and not forms.is_one:
             # A body in none of the forms: the field that it has tells more than one that it lacks.
-            first = next((each for each in errors if each["type"] == "extra_forbidden"), first)
+            extra = [each for each in errors if each["type"] == "extra_forbidden"]
+            first = min(extra, key=lambda each: forms.has_field(each["loc"][-1]), default=first)
         place, fields = forms.place(first["loc"])
         if first["type"] == "extra_forbidden":
             raise unknown(place, fields) from error

@@ -88,7 +88,7 @@ class RankOptions(_Strict):
 
 
 class AnswerOptions(RankOptions):
-    """How to rank, and what to answer: fields of the body or, where it has none, of the query."""
+    """Options of ranking and answers: fields of the body or, where it has none, of the query."""
 
     return_trees: bool = Field(True, description="return the tree of each ranked candidate")
     return_token_scores: bool = Field(
@@ -247,6 +247,10 @@ class Forms:
     def is_one(self) -> bool:
         return len(self._models) == 1
 
+    def has_field(self, name: str | int) -> bool:
+        """Return whether any of the forms has a field."""
+        return any(name in model.model_fields for model in self._models.values())
+
     def place(self, location: Sequence[str | int]) -> tuple[list[str | int], list[str]]:
         """Return the place of an error of pydantic's without the names that pydantic adds, and the
         fields of the object that it is in."""
@@ -319,7 +323,7 @@ PARSE_FORMS = Forms(sentences=SentencesToParse, tokens=TokensToParse, text=TextT
 
 
 class SurprisalOptions(_Strict):
-    """How words are read; docs/surprisal.md describes it."""
+    """Options of reading words; docs/surprisal.md describes each."""
 
     beam: Annotated[int, Field(ge=1), _WHOLE] = Field(
         100, description="partial trees that are kept at each word"
@@ -376,18 +380,24 @@ class Model(BaseModel):
     kind: Literal["language", "span"]
 
 
-class RankedCandidate(BaseModel):
-    """A ranked candidate; docs/output.md describes every field."""
-
-    index: int = Field(description="place in the parser's list, from 0")
-    relevance_score: float = Field(description="orders the list; higher is better")
-    nll: float = Field(description="negative log-probability under all models, in nats")
+class _Figures(BaseModel):
     perplexity: float | None = Field(
         description="of the language models, per word of the sentence; null without one, or if it "
         "is too large for a number"
     )
     token_perplexity: float | None = Field(description="likewise, per token")
     span_nll: float | None = Field(description="the span models' part of nll; null without one")
+    token_scores: list[tuple[str, float | None]] | None = Field(
+        None, description="with return_token_scores: of the language models, in nats"
+    )
+
+
+class RankedCandidate(_Figures):
+    """A ranked candidate; docs/output.md describes every field."""
+
+    index: int = Field(description="place in the parser's list, from 0")
+    relevance_score: float = Field(description="orders the list; higher is better")
+    nll: float = Field(description="negative log-probability under all models, in nats")
     tokens: int
     unknown_words: int
     parser_score: float | None
@@ -397,9 +407,6 @@ class RankedCandidate(BaseModel):
         None, description="each model's part of nll, if there are two or more"
     )
     tree: str | None = Field(None, description="with return_trees")
-    token_scores: list[tuple[str, float | None]] | None = Field(
-        None, description="with return_token_scores: of the language models, in nats"
-    )
 
 
 class RejectedEntry(BaseModel):
@@ -441,9 +448,15 @@ class Usage(BaseModel):
     total_tokens: int = Field(description="the same, under the name other services use")
 
 
-class _Answer(BaseModel):
+class _Identified(BaseModel):
     id: str = Field(description="of the request, as in X-Request-ID")
+
+
+class _Models(BaseModel):
     models: list[Model]
+
+
+class _Answer(_Identified, _Models):
     signature: str = Field(description="what the figures depend on")
     usage: Usage
 
@@ -454,8 +467,8 @@ class RerankAnswer(_Answer):
 
 
 class SentenceOrigin(BaseModel):
-    """Where a sentence is: of `text`, in the text; else in its own string, or in its words with a
-    space between them."""
+    """The place of a sentence: of `text`, in the text; else in the sentence's own string, or in its
+    words with a space between them."""
 
     line: int = Field(description="of its first word, from 1; else its number, from 1")
     text: str
@@ -502,8 +515,8 @@ class ParseAnswer(_Answer):
 
 
 class ReadWord(BaseModel):
-    """What a word costs a reader; docs/surprisal.md describes every column. The numbers are null in
-    a sentence that was not read."""
+    """The costs of a word; docs/surprisal.md describes every column. The numbers are null in a
+    sentence that was not read."""
 
     word: int = Field(description="its number, from 1")
     text: str
@@ -534,8 +547,7 @@ class ReadSentence(BaseModel):
     words: list[ReadWord]
 
 
-class SurprisalAnswer(BaseModel):
-    id: str = Field(description="of the request, as in X-Request-ID")
+class SurprisalAnswer(_Identified):
     models: list[str] = Field(description="name, and the first digits of its SHA-256")
     beam: int
     unit: Literal["bits", "nats"]
@@ -544,37 +556,27 @@ class SurprisalAnswer(BaseModel):
     warnings: list[str] = Field(description="characters that were replaced")
 
 
-class ResultDocument(BaseModel):
-    text: str
-
-
 class Result(BaseModel):
     index: int
     relevance_score: float
-    document: ResultDocument | None = Field(None, description="with return_documents")
+    document: dict[Literal["text"], str] | None = Field(None, description="with return_documents")
 
 
 class DocumentsAnswer(_Answer):
-    """In the form of Cohere's answers, with our additions."""
+    """An answer in the form of Cohere's, with our additions."""
 
     model: str
     results: list[Result]
     rejected: list[RejectedEntry]
 
 
-class TreeScore(BaseModel):
-    """The figures are null if there is an ``error``."""
+class TreeScore(_Figures):
+    """The figures of a tree, null if there is an ``error``."""
 
     index: int
     log_probability: float | None = Field(description="under all models, in nats")
-    perplexity: float | None
-    token_perplexity: float | None
-    span_nll: float | None
     tokens: int | None
     unknown_words: int | None
-    token_scores: list[tuple[str, float | None]] | None = Field(
-        None, description="with return_token_scores: of the language models, in nats"
-    )
     error: RejectedEntry | None
 
 
@@ -604,9 +606,8 @@ class ParserInformation(BaseModel):
     words: Convention = Field(description="how text is split into words")
 
 
-class InfoAnswer(BaseModel):
+class InfoAnswer(_Models):
     version: str
-    models: list[Model]
     combine: Literal["sum", "average"]
     device: str
     precision: str
@@ -622,8 +623,8 @@ class HealthAnswer(BaseModel):
     status: Literal["live", "ready"]
 
 
-class ReloadAnswer(BaseModel):
-    models: list[Model]
+class ReloadAnswer(_Models):
+    """The models in use from now on."""
 
 
 class ErrorBody(BaseModel):

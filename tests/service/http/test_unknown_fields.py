@@ -24,7 +24,7 @@ LIST = {"query": "We saw the man with eyes .", "documents": TREES}
         ("/rerank", {**LIST, "lm_weigth": 1}, "lm_weigth", "'lm_weight'"),
         ("/rerank", {**LIST, "texts": TREES}, "texts", "there is no field 'texts' here"),
         # Forms of other services than Cohere's.
-        ("/rerank", {"texts": TREES}, "texts", "there is no field 'texts' here"),
+        ("/rerank", {"query": "", "texts": TREES}, "texts", "there is no field 'texts' here"),
         ("/rerank", {**LIST, "truncation": True}, "truncation", "there is no field 'truncation'"),
         ("/parse", {"words": [["It"]]}, "words", "there is no field 'words' here"),
         ("/rerank", {**LIST, "x" * 99: 1}, "x" * 99, "there are top_n, criterion, lm_weight"),
