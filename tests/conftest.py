@@ -13,7 +13,30 @@ import hypothesis
 import pytest
 
 # Which has the processes that tests start run the code of this checkout.
-import tests.checkout  # noqa: F401
+import tests.checkout
+
+# Tests of what the core and plug-ins do together. Where plug-ins are deleted (`make core`), the others
+# must pass.
+TOGETHER = (
+    "eval",
+    "models/test_piece_encoder.py",
+    "reranker/checkpoints/test_unigram_pieces.py",
+    "reranker/commands/test_languages.py",
+    "reranker/commands/test_treebanks.py",
+    "reranker/plugins",
+    "reranker/scoring/test_every_architecture.py",
+    "reranker/test_former_names.py",
+    "reranker/test_objects.py",
+    "reranker/test_public_formats.py",
+    "service/children/test_surprisal_child.py",
+    "service/http/test_missing_models.py",
+    "service/http/test_surprisal.py",
+    "service/page/test_costs.py",
+    "service/page/test_text.py",
+    "test_formats.py",
+)
+HAS_PLUGINS = (tests.checkout.ROOT / "reranker" / "plugins").is_dir()
+collect_ignore = () if HAS_PLUGINS else TOGETHER
 
 # Without bytecode, as under PYTHONDONTWRITEBYTECODE, each of the hundreds of processes that tests
 # start would compile the whole package again.
