@@ -125,7 +125,7 @@ bench-latency: install
 	$(BIN)/python -m benchmarks.latency $(LATENCY)
 
 # Under an hour on two cores: every model of both papers trained small and compared, into
-# runs/tables-open. What the figures mean, and longer runs: docs/tables.md.
+# runs/tables-open. What the figures mean, and longer runs: docs/research/tables.md.
 DATA ?= ../shared/data
 tables: install
 	$(BIN)/python eval/tables/make.py eval/tables/open.toml --data $(DATA) --budget 50 --sentences 300

@@ -1,4 +1,4 @@
-"""The paper's references are there and used, and its figures are those of docs/results.md."""
+"""The paper's references are there and used, and its figures are those of docs/research/results.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_every_reference_is_there_and_used() -> None:
 
 
 def test_figures_are_those_of_the_results() -> None:
-    results = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    results = (ROOT / "docs" / "research" / "results.md").read_text(encoding="utf-8")
     figures = set(re.findall(r"\d\d\.\d\d", PAPER))
     assert len(figures) == 12
     assert figures <= set(re.findall(r"\d\d\.\d\d", results))

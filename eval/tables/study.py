@@ -1,4 +1,4 @@
-"""A study's TOML: data, models, and the tables that compare them (docs/tables.md describes it).
+"""A study's TOML: data, models, and the tables that compare them (docs/research/tables.md describes it).
 
 Reading checks names, configurations and sizes: all that can be known before hours of training.
 """
@@ -117,7 +117,7 @@ class Study(_StudyPart):
             raise InputError(
                 f"{self.path} needs data that are not here:{listed}\n"
                 "Say where they are with --data FOLDER, or `make tables DATA=FOLDER`; where they "
-                "come from: docs/tables.md"
+                "come from: docs/research/tables.md"
             )
         return list(dict.fromkeys(path for paths in found.values() for path in paths))
 

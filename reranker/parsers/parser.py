@@ -52,7 +52,7 @@ CANDIDATES = 50
 """How many trees a parser proposes if ``ParserSettings.candidates`` does not say."""
 CHART_CANDIDATES = 20
 """The same of the parser chart: the best of 50 are not better, and take 1.5 times as long
-(docs/results.md)."""
+(docs/research/results.md)."""
 
 
 class Parser(Protocol):

@@ -1,0 +1,57 @@
+"""The walks of docs/architecture.md: their files are there, are used, and stay few."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+
+from tests.checkout import ROOT
+
+PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+MOST_LINES = 8_000
+TRACE = """if True:
+    import sys
+    from reranker.commands.main import main
+    code = main(sys.argv[1:])
+    print(*(getattr(each, "__file__", None) for each in sys.modules.values()), file=sys.stderr)
+    sys.exit(code)
+"""
+
+
+def walk(title: str) -> list[str]:
+    """Return the files that a walk names, in order."""
+    section = PAGE.partition(f"\n### {title}")[2].partition("\n#")[0]
+    table = takewhile(lambda line: line.startswith("|"), section[section.index("|") :].split("\n"))
+    names = re.findall(r"`((?:reranker|models|service)/[\w/]+\.(?:py|js))`", "\n".join(table))
+    return list(dict.fromkeys(names))
+
+
+@pytest.mark.parametrize("title", ["A candidate", "A POST", "A sentence"])
+def test_the_files_of_a_walk_are_there(title: str) -> None:
+    files = walk(title)
+    assert len(files) >= 10
+    for name in files:
+        assert (ROOT / name).is_file(), name
+
+
+def test_the_reading_list_of_rerank_nbest_is_short() -> None:
+    files = walk("A candidate")
+    lines = {name: len((ROOT / name).read_text("utf-8").splitlines()) for name in files}
+    listed = "\n".join(f"{count:5} {name}" for name, count in lines.items())
+    assert sum(lines.values()) <= MOST_LINES, f"{sum(lines.values())} lines:\n{listed}"
+
+
+def test_rerank_nbest_uses_every_file_of_its_walk(tmp_path: Path) -> None:
+    first = (ROOT / "examples" / "parses.txt").read_text("utf-8").partition("\n\n")[0]
+    (tmp_path / "list.txt").write_text(f"{first}\n\n")
+    command = [sys.executable, "-c", TRACE, "--nbest", str(tmp_path / "list.txt")]
+    command += ["--models", str(ROOT / "ckpt" / "fast.toml")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    used = {Path(name).resolve() for name in done.stderr.splitlines()[-1].split()}
+    assert [name for name in walk("A candidate") if (ROOT / name).resolve() not in used] == []
