@@ -15,8 +15,8 @@ import pytest
 # Which has the processes that tests start run the code of this checkout.
 import tests.checkout
 
-# Tests of what the core and plug-ins do together. Where plug-ins are deleted (`make core`), the others
-# must pass.
+# Tests of what the core and plug-ins do together. Where plug-ins are deleted (`make core`), the
+# others must pass.
 TOGETHER = (
     "eval",
     "models/test_piece_encoder.py",
@@ -37,6 +37,15 @@ TOGETHER = (
 )
 HAS_PLUGINS = (tests.checkout.ROOT / "reranker" / "plugins").is_dir()
 collect_ignore = () if HAS_PLUGINS else TOGETHER
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out single tests that need plug-ins, where these are deleted."""
+    if not HAS_PLUGINS:
+        others = [each for each in items if each.get_closest_marker("plugins")]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [each for each in items if not each.get_closest_marker("plugins")]
+
 
 # Without bytecode, as under PYTHONDONTWRITEBYTECODE, each of the hundreds of processes that tests
 # start would compile the whole package again.

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from tests.checkout import RERANK, ROOT
+from tests.conftest import TOGETHER
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
@@ -135,3 +136,15 @@ def test_the_conda_recipe_has_the_same_dependencies() -> None:
         name = re.split(r"[^\w-]", line)[0]
         expected.add(f"{other_names.get(name, name.lower())} {line[len(name) :]}")
     assert set(recipe["requirements"]["run"]) == expected
+
+
+def test_core_tests_that_need_plug_ins_are_known() -> None:
+    """Others must pass without reranker/plugins (`make core`)."""
+    needing = {
+        str(path.relative_to(ROOT / "tests"))
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if re.search(
+            r"^(from|import) [\w. ]*reranker\.plugins", path.read_text("utf-8"), re.MULTILINE
+        )
+    }
+    assert {name for name in needing if not name.startswith(TOGETHER)} == set()

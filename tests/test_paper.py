@@ -1,4 +1,4 @@
-"""The paper's references are there and used, and its figures are those of docs/research/results.md."""
+"""The paper's references are there and used, and its figures those of docs/research/results.md."""
 
 from __future__ import annotations
 

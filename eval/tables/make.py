@@ -3,8 +3,8 @@
     python eval/tables/make.py eval/tables/open.toml --budget 55
     python eval/tables/make.py eval/recipes/ptb-parsing.toml --data ~/ptb --device cuda
 
-docs/research/tables.md explains the tables and the study's file. Interrupted at any moment, the same
-command resumes: training from its last saved state, scoring from its last sentence.
+docs/research/tables.md explains the tables and the study's file. Interrupted at any moment, the
+same command resumes: training from its last saved state, scoring from its last sentence.
 """
 
 from __future__ import annotations

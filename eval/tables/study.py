@@ -1,4 +1,4 @@
-"""A study's TOML: data, models, and the tables that compare them (docs/research/tables.md describes it).
+"""A study's TOML: data, models, and the tables that compare them (docs/research/tables.md).
 
 Reading checks names, configurations and sizes: all that can be known before hours of training.
 """

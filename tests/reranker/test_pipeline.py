@@ -159,6 +159,7 @@ def test_a_log_probability_is_not_positive() -> None:
     assert from_candidates(CANDIDATES[:1], [3.5]).candidates[0].parser_score == 3.5
 
 
+@pytest.mark.plugins
 def test_a_parser_by_its_name() -> None:
     with pytest.raises(
         InputError, match="there is no parser 'none'; there are beam, benepar, bllip"
@@ -207,6 +208,7 @@ def test_a_closed_reranker_has_let_go_of_its_models() -> None:
     ours.close()
 
 
+@pytest.mark.plugins
 def test_completion_knows_what_there_is() -> None:
     program = "import sys, reranker; print(*dir(reranker)); sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

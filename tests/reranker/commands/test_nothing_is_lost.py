@@ -138,6 +138,7 @@ def test_standard_input_is_an_input_too(models: list[str]) -> None:
         assert Path("lists").read_text() == LISTS
 
 
+@pytest.mark.plugins
 def test_training_replaces_nothing_that_it_reads(capsys: Capture) -> None:
     Path("encoder").mkdir()
     for name, content in (("c.toml", CONFIG), ("train", TREES), ("dev", TREES), ("v.txt", "a 1")):
@@ -179,6 +180,7 @@ def small_training() -> list[str]:
     return ["train", "--config", "c.toml", "--train", "trees", "--dev", "trees", "--out", "m.pt"]
 
 
+@pytest.mark.plugins
 def test_a_log_folder_with_files_of_someone_else(capsys: Capture) -> None:
     command = [*small_training(), "--log-folder", "."]
     for name in ("log.jsonl", "curve.png", "state.pt", "tokens.bin", "tokens.json", "tokens.ends"):
@@ -201,6 +203,7 @@ def test_a_log_folder_with_files_of_someone_else(capsys: Capture) -> None:
     assert main(command) == 0
 
 
+@pytest.mark.plugins
 def test_a_curve_that_somebody_drew_of_our_log_stays(capsys: Capture) -> None:
     figure = pytest.importorskip("matplotlib.figure").Figure()
     command = [*small_training(), "--log-folder", "log", "--epochs", "1"]
@@ -212,6 +215,7 @@ def test_a_curve_that_somebody_drew_of_our_log_stays(capsys: Capture) -> None:
         assert main([*command[:-1], "2"]) == 0
 
 
+@pytest.mark.plugins
 def test_a_log_folder_that_is_none(capsys: Capture) -> None:
     command = small_training()
     Path("file").touch()
@@ -219,6 +223,7 @@ def test_a_log_folder_that_is_none(capsys: Capture) -> None:
         refused(capsys, f"{folder}: cannot be written: ", *command, "--log-folder", folder)
 
 
+@pytest.mark.plugins
 def test_an_ensemble_is_not_replaced_by_what_is_made_of_it(
     models: list[str], capsys: Capture
 ) -> None:
@@ -331,6 +336,7 @@ SEARCHES = [
 ]
 
 
+@pytest.mark.plugins
 @pytest.mark.parametrize("command, kind", SEARCHES, ids=lambda value: "".join(value))
 def test_a_killed_search_resumes(
     command: list[str], kind: str, span_model: str, capsys: Capture
@@ -371,6 +377,7 @@ def test_a_killed_search_resumes(
     assert list(contents()) == ["out"]
 
 
+@pytest.mark.plugins
 def test_a_search_resumes_with_its_own_settings_only(capsys: Capture) -> None:
     write(Path("trees"), f"{CANDIDATES[0]}\n" * 3)
     grep = ["grep", "PP", "-", "--as", "trees"]
@@ -393,6 +400,7 @@ def test_a_search_resumes_with_its_own_settings_only(capsys: Capture) -> None:
     assert kept == (Path("out.part").read_bytes(), Path("out.journal").read_bytes())
 
 
+@pytest.mark.plugins
 def test_a_model_has_one_training(capsys: Capture) -> None:
     for name, content in (("c.toml", CONFIG), ("trees", TREES)):
         write(Path(name), content)

@@ -225,6 +225,7 @@ def test_bytes_that_are_not_utf8_are_replaced_and_named(
     assert f"{file}:1: byte 0xff is not UTF-8; U+FFFD is in its place" in printed.err
 
 
+@pytest.mark.plugins
 @pytest.mark.parametrize(
     "change, message",
     [

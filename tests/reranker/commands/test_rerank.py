@@ -253,6 +253,7 @@ def test_hidden_words_and_tags_are_put_back(tmp_path: Path, models: list[str]) -
     assert restored[1]["ranking"][0]["tree"] == "(NP (XX The) (XX end))"
 
 
+@pytest.mark.plugins
 @pytest.mark.parametrize("scores", [(-1, -2, -4, -3), ("", "", "", "")])
 def test_the_baseline_of_samples_is_not_the_first_line(
     tmp_path: Path, models: list[str], capsys: Capture, scores: tuple[object, ...]

@@ -82,6 +82,7 @@ def test_a_hostile_file_controls_no_terminal(
     assert not CONTROL.search(written), ascii(written)
 
 
+@pytest.mark.plugins
 def test_colours_are_ours_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stdout", screen)
@@ -115,6 +116,7 @@ def test_no_command_prints_past_the_functions_that_make_text_visible() -> None:
             assert written not in ("sys.stdout.write", "sys.stderr.write"), name
 
 
+@pytest.mark.plugins
 def test_of_many_rejections_ten_are_printed_and_the_others_counted(
     tmp_path: Path, capsys: Capture
 ) -> None:

@@ -12,6 +12,7 @@ from tests.reranker.files.writers import found, writers
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.plugins
 def test_every_place_that_writes_is_in_the_list_with_its_reason() -> None:
     known = tomllib.loads(Path(__file__).with_name("writers.toml").read_text("utf-8"))
     places = found(ROOT, ["reranker", "service", "eval"])
