@@ -47,7 +47,8 @@ def test_the_linter_has_nothing_to_say(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda each: each.name)
 def test_actions_are_commits_and_steps_are_targets(path: Path) -> None:
-    """Of an action, whoever can move a tag could change what runs; a commit stays what it is."""
+    """Actions are named by commits, which never change: whoever can move a tag could change what
+    runs."""
     makefiles = (ROOT / name for name in ("Makefile", "packages/targets.mk"))
     rules = "\n".join(each.read_text() for each in makefiles)
     targets = set(re.findall(r"^([\w-]+):", rules, re.MULTILINE))
