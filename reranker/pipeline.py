@@ -72,9 +72,9 @@ class Reranker(Ranker):
         weighing: Weighing = Weighing(),
         calibration: Calibration | None = None,
     ) -> None:
-        """``sum`` adds the members' log-probabilities, each with its own vocabulary; ``average``
-        averages their probabilities token by token. ``threads`` are those to compute with, by
-        default one for each core. ``weighing`` is used where a call gives none. With a
+        """Take the members; ``sum`` adds their log-probabilities, each with its own vocabulary;
+        ``average`` averages their probabilities token by token. ``threads`` are those to compute
+        with, by default one for each core. ``weighing`` is used where a call gives none. With a
         ``calibration`` rankings under its weighing say how sure they are.
 
         Raises InputError for invalid arguments, RerankError if there are no members or they
@@ -131,7 +131,8 @@ class Reranker(Ranker):
         threads: int | None = None,
         precision: Precision = "exact",
     ) -> Reranker:
-        """A reranker for models whose files and weighing are known. Raises what ``load`` raises."""
+        """Return a reranker for models whose files and weighing are known. Raises what ``load``
+        raises."""
         given = named, combination, device, threads, precision
         where = devices(device)
         expected = named.sha256 or [""] * len(named.paths)
@@ -164,9 +165,9 @@ class Reranker(Ranker):
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled, it is the names of its files, their hashes and its settings: the weights are
-        loaded again where it is unpickled, which raises what ``load`` raises. Raises InputError for
-        models that did not come from files."""
+        """Pickle the names of the files, their hashes and the settings: the weights are loaded
+        again where they are needed, which raises what ``load`` raises. Raises InputError for models
+        that did not come from files."""
         if self._loaded_from is None:
             raise InputError(
                 "a Reranker made of models in memory cannot be pickled, since there are no files "
@@ -220,8 +221,8 @@ class Reranker(Ranker):
         options: ReadOptions = ReadOptions(),
         top: int | None = None,
     ) -> Iterator[Ranking]:
-        """A ranking for each sentence of an n-best file in any format we read, in order; several
-        files are several parsers' lists for the same sentences.
+        """Yield a ranking for each sentence of an n-best file in any format we read, in order;
+        several files are several parsers' lists for the same sentences.
 
         Raises InputError, naming file and line, for what is not an n-best file.
         """
@@ -248,8 +249,8 @@ class Reranker(Ranker):
         jobs: int = 1,
         candidates: int | None = None,
     ) -> Rankings:
-        """A ranking for each sentence of a text, in order; its ``origin`` says where the sentence
-        and its words are. For a text too long for a list of rankings, use ``stream``.
+        """Return a ranking for each sentence of a text, in order; its ``origin`` says where the
+        sentence and its words are. For a text too long for a list of rankings, use ``stream``.
 
         ``text`` is running text, or a list of sentences, each a string or a list of words. A string
         may also have one sentence a line (``form``: ``sentences``), with a space between words
@@ -294,7 +295,7 @@ class Reranker(Ranker):
         jobs: int = 1,
         candidates: int | None = None,
     ) -> Iterator[Ranking]:
-        """The rankings of ``parse``, each while the next sentences are parsed."""
+        """Yield the rankings of ``parse``, each while the next sentences are parsed."""
         from reranker.parsers.choice import kept_parser
         from reranker.parsers.language import with_warnings
         from reranker.parsers.parser import language_of
@@ -313,8 +314,8 @@ class Reranker(Ranker):
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
 
     def score(self, trees: Candidates) -> list[float | None]:
-        """The log-probability of each tree in nats, summed over the members; None for anything that
-        is not a tree. The trees need not have the same words."""
+        """Return the log-probability of each tree in nats, summed over the members; None for
+        anything that is not a tree. The trees need not have the same words."""
         lists = [from_candidates([tree]) for tree in listed(trees)]
         return [
             round(-scores[0].nll, SCORE_DECIMALS) if scores else None
@@ -388,9 +389,9 @@ class Reranker(Ranker):
         cancellation: Cancellation | None = None,
         lanes: Lanes | None = None,
     ) -> Iterator[tuple[NBest, list[Scored]]]:
-        """The language models' part alone: score once, then ``rank`` with as many weights as
-        wanted. Other ``lanes`` than the reranker's own wait for nothing else that it scores.
-        Raises Stopped soon after another thread cancelled."""
+        """Score the lists alone; then ``rank`` weighs them as often as wanted. Other ``lanes`` than
+        the reranker's own wait for nothing else that it scores. Raises Stopped soon after another
+        thread cancelled."""
         self._check_open()
         ensemble = self._ensemble if lanes is None else self._ensemble.on(lanes)
         scorer = Scorer(ensemble, token_scores)
@@ -406,7 +407,7 @@ class Reranker(Ranker):
 
 
 def _refuse(rejected: Sequence[Rejected], kind: str) -> None:
-    """Raises InputError if none of the candidates can have been meant as a tree."""
+    """Raise InputError if none of the candidates can have been meant as a tree."""
     if not rejected:
         raise InputError(f"no candidates: expected a list of trees, got an empty {kind}")
     for entry in rejected:

@@ -125,7 +125,7 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Raises InputError for a flag given without another that it needs."""
+    """Raise InputError for a flag given without another that it needs."""
     if arguments.output != "ranked":
         if arguments.token_scores:
             raise InputError("--token-scores needs --output ranked")
@@ -267,7 +267,7 @@ def _checked(lists: Iterable[NBest], weighing: Weighing) -> Iterator[NBest]:
 
 
 def _check_language(language: str | None, reranker: Reranker) -> None:
-    """Warn of language models of another language than the text's, if that is known."""
+    """Warn of language models of another language than the text's, if both are known."""
     others = {member.language for member in reranker.members} - {language}
     if language and others:
         names = " and ".join(sorted(map(language_name, others)))
@@ -278,12 +278,12 @@ def _check_language(language: str | None, reranker: Reranker) -> None:
 
 
 def summary(counts: Mapping[str, int]) -> str:
-    """The summary of all sentences, on one line."""
+    """Return the summary of all sentences, on one line."""
     changed = counted(counts["changed"], "sentence")
     repaired = f"{counts['repaired']} of them repaired, " if counts["repaired"] else ""
     return (
         f"rerank: {counted(counts['sentences'], 'sentence')}, "
         f"{counted(counts['candidates'], 'candidate')} ranked, "
-        f"{repaired}{counts['rejected']} rejected; {changed} with another tree than "
-        f"the parser's first, {counts['failed']} without a usable candidate"
+        f"{repaired}{counts['rejected']} rejected; reranking changed {changed}, "
+        f"{counts['failed']} without a usable candidate"
     )

@@ -32,12 +32,12 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 sentence``, ``2 sentences``."""
+    """Return ``1 sentence`` or ``2 sentences``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def require_ray(command: str, *packages: str) -> None:
-    """Raises InputError, saying what to install, if one of the packages is missing."""
+    """Raise InputError, saying what to install, if one of the packages is missing."""
     for name in packages:
         if importlib.util.find_spec(name) is None:
             raise InputError(

@@ -32,8 +32,8 @@ _LESS = {
 
 
 def ending(error: Exception, command: str) -> tuple[int, str]:
-    """The exit code and message for an error that a user can do something about; other errors are
-    raised again."""
+    """Return the exit code and message for an error that a user can do something about; raise any
+    other error again."""
     if lacks_memory(error):
         reason = str(error).strip().partition("\n")[0][:_MOST_REASON]
         if isinstance(error, ImportError):
@@ -97,7 +97,7 @@ def deferred() -> Iterator[None]:
 
 
 def dealt_with() -> None:
-    """The command has printed its message about the interruption."""
+    """Note that the command has printed its message about the interruption."""
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 

@@ -35,14 +35,15 @@ class LeastSure(AnswerOutput):
             heapq.heappop(self._rows)
 
     def text(self) -> str:
-        """A heading and the rows, least sure first."""
+        """Return a heading and the rows, least sure first."""
         rows = [row for *_, row in sorted(self._rows, reverse=True)]
         return "".join(f"{row}\n" for row in (HEADING, *rows))
 
 
 @contextlib.contextmanager
 def least_sure(path: Path | None, count: int) -> Iterator[AnswerOutput]:
-    """Standard output for None, else the file, which is written at the end, whole or not at all."""
+    """Open standard output for None, else the file, which is written at the end, whole or not at
+    all."""
     rows = LeastSure(count)
     yield rows
     with open_whole(path) as file:
@@ -50,8 +51,8 @@ def least_sure(path: Path | None, count: int) -> Iterator[AnswerOutput]:
 
 
 def row(ranking: Ranking) -> str:
-    """A sentence and the least sure bracket of its tree, as the columns of ``HEADING``; what is not
-    known is ``-``. The confidence of a sentence that could not be parsed is 0.
+    """Return a sentence and the least sure bracket of its tree, as the columns of ``HEADING``; an
+    unknown value is ``-``. The confidence of a sentence that could not be parsed is 0.
 
     Raises TreeError as ``ParsedSentence.from_ranking``.
     """

@@ -108,12 +108,12 @@ def _discard_output() -> None:
 
 
 def command_names() -> list[str]:
-    """All commands, ``rerank`` itself first."""
+    """Return the names of all commands, ``rerank`` itself first."""
     return ["rerank", *registry.ours("commands")]
 
 
 def command_parser(name: str) -> argparse.ArgumentParser:
-    """The flags of one of ``command_names``, for its ``--help`` and the documentation."""
+    """Return the flags of one of ``command_names``, for its ``--help`` and the documentation."""
     command = _command(name)
     if name == "rerank":
         parser = _rerank_parser()
@@ -124,7 +124,7 @@ def command_parser(name: str) -> argparse.ArgumentParser:
 
 
 def whole_parser() -> argparse.ArgumentParser:
-    """The flags of ``rerank`` and of all its subcommands, for shell completion."""
+    """Return the flags of ``rerank`` and of all its subcommands, for shell completion."""
     parser = _rerank_parser()
     _command("rerank").add_arguments(parser)
     subparsers = parser.add_subparsers()
@@ -165,7 +165,7 @@ def _run(given: list[str]) -> int:
 
 
 def _no_command(word: str) -> str:
-    """The message that says what to type instead of ``rerank WORD``."""
+    """Return the message that says what to type instead of ``rerank WORD``."""
     if os.path.exists(word) or os.path.dirname(word) or os.path.splitext(word)[1]:
         return (
             f"{word} is not a command; to rerank n-best lists, or to parse plain text:\n"
@@ -216,7 +216,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def program() -> NoReturn:
-    """``main`` as a program of its own."""
+    """Run ``main`` as a program of its own."""
     leave(main())
 
 

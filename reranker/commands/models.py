@@ -28,7 +28,7 @@ exit status: 0 success, 2 there are none"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """``rerank models`` has no flags."""
+    """Add nothing: ``rerank models`` has no flags."""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -75,7 +75,7 @@ class FileLists:
     def __init__(
         self, arguments: argparse.Namespace, files: NBestFiles, first: NBest, restore: bool
     ) -> None:
-        """``first`` is the list that has been read already."""
+        """Take the files and ``first``, the list that has been read already."""
         self._arguments, self._restore, self._files = arguments, restore, files
         self.inputs = inputs(arguments)
         self._lists = with_hint(
@@ -86,7 +86,7 @@ class FileLists:
 
     @property
     def position(self) -> int:
-        """About how many of these bytes the lists read so far occupy."""
+        """Return about how many of these bytes the lists read so far occupy."""
         return self._files.position
 
     def __iter__(self) -> Iterator[NBest]:
@@ -119,7 +119,7 @@ def open_lists(
     restore: bool = False,
     describe: Callable[[dict[str, str]], None] | None = None,
 ) -> FileLists:
-    """The lists of the given files. The first list is read at once, so that a wrong file is
+    """Open the lists of the given files. The first list is read at once, so that a wrong file is
     reported before models are loaded.
 
     ``describe`` is called with each file's name and format, which are otherwise printed to
@@ -141,15 +141,15 @@ def open_lists(
 
 
 def options(arguments: argparse.Namespace, restore: bool = False) -> ReadOptions:
-    """The options given by the flags of ``add_reading_arguments``."""
+    """Return the options given by the flags of ``add_reading_arguments``."""
     return ReadOptions(
         arguments.format, arguments.tokens, arguments.repair, arguments.beam, restore
     )
 
 
 def read_ahead(arguments: argparse.Namespace) -> Iterator[NBest] | None:
-    """The lists, read a first time so that they can be checked before scoring; None if a file can
-    be read only once."""
+    """Read the lists a first time so that they can be checked before scoring; None if a file can be
+    read only once."""
     files = expanded(arguments.nbest)
     if not all(map(os.path.isfile, [*files, *filter(None, [arguments.tokens])])):
         return None
@@ -166,13 +166,13 @@ def print_rejected(candidates: NBest | Ranking) -> None:
 
 
 def inputs(arguments: argparse.Namespace) -> list[str]:
-    """Every file that the flags say to read, except checkpoints."""
+    """Return every file that the flags say to read, except checkpoints."""
     gold = treebank_files(getattr(arguments, "gold", None) or [])
     return [*expanded(arguments.nbest), *filter(None, [arguments.tokens]), *gold]
 
 
 def reading_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What the flags of ``add_reading_arguments`` say, as plain data."""
+    """Return the values of the flags of ``add_reading_arguments``, as plain data."""
     return {
         "format": arguments.format,
         "tokens": digest(arguments.tokens) if arguments.tokens else None,

@@ -77,7 +77,7 @@ def models(arguments: argparse.Namespace) -> list[str] | None:
 
 
 def of_another_language(parser: Parser, language: str) -> str | None:
-    """A warning, if the parser has learned another language than that of the text."""
+    """Return a warning if the parser has learned another language than the text's."""
     if language_of(parser) == language:
         return None
     return (
@@ -87,7 +87,7 @@ def of_another_language(parser: Parser, language: str) -> str | None:
 
 
 def jobs(arguments: argparse.Namespace) -> int:
-    """The number of parsers to run at once."""
+    """Return the number of parsers to run at once."""
     number: int = arguments.jobs or available_cores()
     return number
 

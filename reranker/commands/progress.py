@@ -100,11 +100,11 @@ class Positioned(Protocol):
 
     @property
     def size(self) -> int | None:
-        """Bytes of all files, compressed ones as they are; None if one is a pipe."""
+        """Return the bytes of all files, compressed ones as they are; None if one is a pipe."""
 
     @property
     def position(self) -> int:
-        """About how many of these bytes have been read so far."""
+        """Return about how many of these bytes have been read so far."""
 
 
 class ProgressBar:
@@ -146,20 +146,20 @@ class ProgressBar:
         )
 
     def finish_list(self) -> None:
-        """The first of the lists that were read is finished."""
+        """Count the first of the lists that were read as finished."""
         if not self._ends:
             return
         self._sentences += 1
         self._move(self._ends.popleft())
 
     def finish(self) -> None:
-        """All lists are finished; no list follows in the files."""
+        """Show that all lists are finished."""
         if self._bar is not None:
             self._move(self._lists.size)
 
     def hidden(self) -> AbstractContextManager[None]:
-        """A context in which the bar is out of the way of standard output, if that is the same
-        terminal."""
+        """Return a context in which the bar leaves the terminal to standard output, if both share
+        it."""
         if self._bar is None or not sys.stdout.isatty():
             return contextlib.nullcontext()
         return self._bar.external_write_mode(file=sys.stdout)
@@ -199,7 +199,7 @@ class Bar:
         )
 
     def add(self, number: float) -> None:
-        """``number`` more is done."""
+        """Advance the bar by ``number``."""
         self._bar.update(number)
 
     def describe(self, text: str) -> None:
@@ -207,7 +207,7 @@ class Bar:
         self._bar.set_description_str(visible(text))
 
     def reach(self, number: float) -> None:
-        """``number`` in all is done."""
+        """Advance the bar to ``number`` in all."""
         self._bar.update(number - self._bar.n)
 
     def __enter__(self) -> Self:

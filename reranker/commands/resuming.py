@@ -72,7 +72,7 @@ def skip_written(output: AnswerOutput, sentences: Iterable[S]) -> Iterator[tuple
 
 
 def _kept(sentences: int, advice: str) -> str:
-    """The message about the sentences that an interrupted run has written to ``--out``."""
+    """Return the message about the sentences that an interrupted run has written to ``--out``."""
     if not sentences:
         return ""
     are_kept = f"{counted(sentences, 'sentence')} {'is' if sentences == 1 else 'are'} kept"
@@ -80,7 +80,7 @@ def _kept(sentences: int, advice: str) -> str:
 
 
 def _resuming(arguments: argparse.Namespace, inputs: Sequence[str]) -> str:
-    """How to resume: the command itself, if it is short and can be repeated."""
+    """Say how to resume: by the command itself, if it is short and can be repeated."""
     program = sys.argv[0]
     if Path(program).name != "rerank" or shutil.which("rerank") == program:
         program = "rerank"

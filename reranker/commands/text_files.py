@@ -61,7 +61,8 @@ def add_words(parser: argparse.ArgumentParser, of: str = "") -> None:
 
 
 def text_paths(names: list[str]) -> list[str]:
-    """The files of a text, patterns expanded. Raises InputError for what cannot be one."""
+    """Return the files of a text, patterns expanded. Raises InputError for a name that cannot be a
+    file's."""
     _check_files(names)
     paths = expanded(names)
     if paths.count("-") > 1:
@@ -73,7 +74,7 @@ def text_paths(names: list[str]) -> list[str]:
 
 
 def _check_files(names: list[str]) -> None:
-    """Raises InputError if a sentence, quoted or not, stands where files should be named."""
+    """Raise InputError if a sentence, quoted or not, stands where files should be named."""
     if any(name == "-" or os.path.lexists(name) or glob.glob(name) for name in names):
         return
     words = " ".join(names).split()
@@ -87,8 +88,8 @@ def _check_files(names: list[str]) -> None:
 
 
 def checked_text(path: str) -> str | TextFile:
-    """The path, or the opened file if it can be read only once. Raises InputError for a file that
-    cannot be opened, KindError unless it is text."""
+    """Return the path, or the opened file if it can be read only once. Raises InputError for a file
+    that cannot be opened, KindError unless it is text."""
     file = open_text(path, streams=True)
     is_read_once = file.size is None or path == "-"
     try:
@@ -128,7 +129,8 @@ class ParsedText:
         sources: Iterable[str | TextFile],
         form: Form,
     ) -> None:
-        """Raises InputError for a wrong file, parser or flag."""
+        """Open the text and create the parser. Raises InputError for a wrong file, parser or
+        flag."""
         self._arguments, self._choice = arguments, choice
         self.parsers = choice.names
         self._parser = choice.create()
@@ -177,7 +179,7 @@ class ParsedText:
 
     @property
     def temperature(self) -> float:
-        """The parser's own, by which the scores are divided."""
+        """Return the parser's temperature, by which scores are divided."""
         return temperature_of(self._parser)
 
     @property

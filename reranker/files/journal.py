@@ -55,8 +55,8 @@ class AnswerOutput:
     kept = 0  # the number of sentences that a run could resume after, if interrupted now
 
     def resumed(self, inputs: Iterable[str]) -> Iterator[Written]:
-        """The sentences that an interrupted run had already written, in order; ``inputs`` are the
-        digests of all sentences' inputs, of which equally many are consumed.
+        """Yield the sentences that an interrupted run had already written, in order; ``inputs`` are
+        the digests of all sentences' inputs, of which equally many are consumed.
 
         Raises InputError if they differ from those of the interrupted run.
         """
@@ -71,8 +71,7 @@ class AnswerOutput:
 
 
 def journaled_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()) -> Path | None:
-    """``output_path`` for ``open_output``, which also checks that the files beside it are not
-    inputs."""
+    """Return ``output_path`` for ``open_output``; the files beside it must not be inputs either."""
     inputs = [*inputs]
     resolved = output_path(path, inputs)
     for part in _beside(resolved) if resolved else ():
@@ -81,7 +80,7 @@ def journaled_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] =
 
 
 def _beside(path: Path) -> tuple[Path, Path]:
-    """The paths of the answers so far and of the journal."""
+    """Return the paths of the answers so far and of the journal."""
     return beside(path, ".part"), beside(path, ".journal")
 
 
@@ -92,7 +91,7 @@ def open_output(
     settings: Mapping[str, Any],
     finish: Finish | None = None,
 ) -> Iterator[AnswerOutput]:
-    """Standard output for None, else the file; after an error or a kill its parts stay.
+    """Open standard output for None, else the file; after an error or a kill its parts stay.
 
     ``settings``, plain data, are what the answers depend on. With ``finish``, each answer is one
     line, and the file is what that makes of them all, not the answers themselves. Raises InputError
@@ -242,7 +241,7 @@ class _JournaledFile(AnswerOutput):
         self._has_incomplete_end = False
 
     def _check_names(self) -> None:
-        """Raises RerankError if the files this process writes were taken away."""
+        """Raise RerankError if the files that this process writes were taken away."""
         check_claims()
         for path, file in ((self._part_path, self._part), (self._journal_path, self._journal)):
             if file is not None and not has_name(file, path):
@@ -288,8 +287,8 @@ class _JournaledFile(AnswerOutput):
 
 
 def _created(path: Path, content: bytes, before: IO[bytes] | None = None) -> IO[bytes]:
-    """A new file with this content, which is on the disk before it gets its name; open at its end.
-    Raises OSError if there is a file of that name other than ``before``."""
+    """Create a file with this content, which is on the disk before it gets its name; open at its
+    end. Raises OSError if there is a file of that name other than ``before``."""
     with NewFile(path) as new:
         new.file.write(content)
         to_disk(new.file)

@@ -19,15 +19,15 @@ _HOPELESS = 20  # if this many sentences fail from the start, something else is 
 
 
 def given_lines(sentences: Sequence[Sentence]) -> bytes:
-    """The sentences as parsers read them: one a line, a space between words."""
+    """Return the sentences as parsers read them: one a line, a space between words."""
     return "".join(" ".join(sentence.words) + "\n" for sentence in sentences).encode()
 
 
 def printed_lists(
     printed: bytes, sentences: Sequence[Sentence], options: ReadOptions
 ) -> list[NBest | str] | str:
-    """For each sentence its list, or why it has no candidate; or, if the output as a whole is not
-    lists for these sentences, why not."""
+    """Return for each sentence its list, or why it has no candidate; or one reason why the output
+    as a whole is not the lists of these sentences."""
     output = TextInMemory(printed, NAME)
     options = replace(options, tokens=tuple(sentences), restore=True)
     try:
@@ -40,7 +40,7 @@ def printed_lists(
 
 
 def list_of_one(tree: Tree, sentence: Sentence) -> NBest | str:
-    """A list with a parser's only tree, without a score, or why it is not a tree of the
+    """Return a list with a parser's only tree, without a score, or why it is not a tree of the
     sentence."""
     try:
         if tree.leaves() != list(sentence.words):
@@ -56,7 +56,7 @@ def list_of_one(tree: Tree, sentence: Sentence) -> NBest | str:
 
 
 def usable(nbest: NBest) -> NBest | str:
-    """The list, or why it has no candidate."""
+    """Return the list, or why it has no candidate."""
     if nbest.candidates:
         return nbest
     return nbest.rejected[0].message if nbest.rejected else "the parser found no tree"
@@ -67,7 +67,7 @@ class Failures:
     it."""
 
     def __init__(self, name: str) -> None:
-        """``name`` is for the error message."""
+        """Take the name for error messages."""
         self._name = name
         self._lock = threading.Lock()
         self._failed = 0

@@ -41,7 +41,7 @@ class ChartParser:
     root = "TOP"
 
     def __init__(self, settings: ParserSettings) -> None:
-        """Raises InputError without a span model."""
+        """Load the span model. Raises InputError if there is none."""
         path, sha256 = installed_span_model(settings.model, settings.language)
         try:
             member = load_placed(path, sha256, devices(settings.device)[0], "exact")
@@ -63,7 +63,7 @@ class ChartParser:
     def parse(
         self, sentences: Sequence[Sentence], cancellation: Cancellation | None = None
     ) -> list[NBest | str]:
-        """For each sentence its list or, if it is too long, why there is none. Raises Stopped if
+        """Return for each sentence its list or, if it is too long, the reason. Raises Stopped if
         cancelled or, without a ``cancellation`` of the caller's, after ``stop``."""
         torch.set_num_threads(1)  # of this thread's products: as in scoring, the bits depend on it
         cancellation = cancellation or self._cancellation
@@ -89,16 +89,16 @@ class ChartParser:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of the span model."""
+        """Return the SHA-256 of the span model."""
         return self._member.sha256
 
     @property
     def vocabulary(self) -> SpanVocabulary:
-        """The words, tags and labels that the span model knows."""
+        """Return the words, tags and labels that the span model knows."""
         return self._member.vocabulary
 
     def unknown_words(self, words: Sequence[str]) -> int:
-        """The number of words known by their spelling alone."""
+        """Return the number of words known by their spelling alone."""
         return sum(map(self._member.vocabulary.is_unknown, words))
 
     def stop(self) -> None:
@@ -120,7 +120,7 @@ class ChartParser:
 
 
 def _temperature(path: Path, value: object) -> float:
-    """The temperature in a checkpoint. Raises InputError for an invalid one."""
+    """Return the temperature in a checkpoint. Raises InputError for an invalid one."""
     if not isinstance(value, int | float) or not 0.01 <= value <= 100:
         raise InputError(
             f"{path}: temperature must be a number from 0.01 to 100, got {value!r:.40}"
@@ -129,16 +129,16 @@ def _temperature(path: Path, value: object) -> float:
 
 
 def gains_of(table: SpanTable) -> tuple[Gains, float]:
-    """The gains of all labels that have a name, for a chart, and the log-probability of the tree
-    without any constituent."""
+    """Return the gains of all labels that have a name, for a chart, and the log-probability of the
+    tree without any constituent."""
     none = table.labels[:, :, NO_LABEL].astype(np.float64)
     without = float(none[np.triu_indices(len(none))].sum())
     return Gains(table.labels[:, :, RARE_LABEL + 1 :], none), without
 
 
 def certainty_of(gains: Gains, labels: Sequence[str], temperature: float) -> Certainty:
-    """The probability of every bracket for which it is not negligible. A label of several brackets
-    counts for each of them."""
+    """Return every bracket whose probability is not negligible, with its probability. A label of
+    several brackets counts for each of them."""
     spans = marginals(gains, temperature)
     probabilities: dict[tuple[int, int, str], float] = {}
     for row, label in np.argwhere(spans.probabilities >= LEAST_PROBABILITY).tolist():

@@ -47,8 +47,8 @@ class ParserChoice:
 
     @classmethod
     def of(cls, values: Mapping[str, Any], **settings: Any) -> ParserChoice:
-        """The choice described by ``values``, under the names in ``OPTIONS``, and ``models``;
-        missing and empty ones have their defaults. ``settings`` are further ones of
+        """Return the choice described by ``values``, under the names in ``OPTIONS``, and
+        ``models``; missing and empty ones have their defaults. ``settings`` are further ones of
         ``ParserSettings``."""
         own: dict[str, Any] = {}
         for name, (kind, attribute) in _DECLARED.items():
@@ -64,12 +64,12 @@ class ParserChoice:
 
     @property
     def names(self) -> list[str]:
-        """The parsers that are chosen."""
+        """Return the names of the chosen parsers."""
         return list(self.named) or ["chart" if self.command is None else "command"]
 
     @property
     def models(self) -> dict[str, str]:
-        """The model of each parser for which one is named, or which the ensemble brings. Raises
+        """Return, by parser, the models that are named or that the ensemble brings. Raises
         InputError."""
         models: dict[str, str] = {}
         for given in self.named_models:
@@ -92,7 +92,7 @@ class ParserChoice:
         return models
 
     def resolved(self) -> ParserChoice:
-        """The same choice for another machine, which may have other ensembles."""
+        """Return the same choice for another machine, which may have other ensembles."""
         models = [f"{name}={model}" for name, model in self.models.items()]
         return replace(self, named_models=models, reranking=())
 
@@ -143,9 +143,9 @@ OPTIONS = {name: ParserOption(*option_of(*place)) for name, place in _DECLARED.i
 
 
 def kept_parser(parser: Parser | str, reranking: ModelNames | None = (), **options: Any) -> Parser:
-    """``parser`` itself, or the parser of that name with these ``OPTIONS``, made once and shared by
-    all callers; ``reranking`` is that of ``ParserChoice``. Raises InputError for anything else, an
-    unknown option, or a parser or model that does not exist."""
+    """Return ``parser`` itself, or the parser of that name with these ``OPTIONS``, made once and
+    shared by all callers; ``reranking`` is that of ``ParserChoice``. Raises InputError for anything
+    else, an unknown option, or a parser or model that does not exist."""
     if not isinstance(parser, str):
         if not hasattr(parser, "batch_sizes"):
             raise InputError(f"expected a parser or its name, such as 'bllip', got {parser!r:.60}")
@@ -170,7 +170,7 @@ class PooledParsers:
     """Asks each of several parsers; a sentence is lost only if none of them can parse it."""
 
     def __init__(self, parsers: Mapping[str, Parser]) -> None:
-        """``parsers`` by name, the first one's candidates first."""
+        """Take ``parsers`` by name; the first parser's candidates come first."""
         self._parsers = parsers
         self.root = root_of(next(iter(parsers.values())))
         sizes = [parser.batch_sizes for parser in parsers.values()]
@@ -178,7 +178,7 @@ class PooledParsers:
         self.batch_sizes = [max(each[min(step, len(each) - 1)] for each in sizes) for step in steps]
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        """For each sentence the candidates of all parsers, or why none has any."""
+        """Return for each sentence the candidates of all parsers, or why none has any."""
         answers = [parser.parse(sentences) for parser in self._parsers.values()]
         return [pooled(list(self._parsers), each) for each in zip(*answers, strict=True)]
 
@@ -188,7 +188,7 @@ class PooledParsers:
 
 
 def pooled(names: Sequence[str], answers: Sequence[NBest | str]) -> NBest | str:
-    """The parsers' lists for one sentence as one list, or why there is none.
+    """Join the parsers' lists for one sentence into one; return the reason if there is none.
 
     A tree that an earlier parser has proposed, ignoring part-of-speech tags, is left out: it counts
     as that parser's, with the first score there is. If a parser has no list, ``rejected`` says why

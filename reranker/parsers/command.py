@@ -31,7 +31,7 @@ class CommandParser:
     batch_sizes = (8, 16, 32, 64, 100)  # the first answers come soon
 
     def __init__(self, settings: ParserSettings) -> None:
-        """Raises InputError for an invalid command."""
+        """Check the command. Raises InputError for an invalid one."""
         try:
             self._command = shlex.split(settings.command)
         except ValueError as error:
@@ -44,7 +44,7 @@ class CommandParser:
         self._is_stopped = False
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        """For each sentence its list or why there is none.
+        """Return for each sentence its list or why there is none.
 
         Raises InputError if the program cannot be started, or parses nothing at all, and Stopped
         after ``stop``.
@@ -69,7 +69,7 @@ class CommandParser:
         return [answers]
 
     def _run(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
-        """The program's lists for the sentences, or why it fails on them."""
+        """Return the program's lists for the sentences, or why it fails on them."""
         given = given_lines(sentences)
         if self._is_stopped:
             raise Stopped

@@ -32,8 +32,8 @@ class InProcessParser:
         self._is_stopped = False
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        """For each sentence its list or why there is none. Raises InputError if nothing at all can
-        be parsed, Stopped after ``stop``."""
+        """Return for each sentence its list or why there is none. Raises InputError if nothing at
+        all can be parsed, Stopped after ``stop``."""
         answers = self._parse(sentences)
         self._failures.count(answers)
         return answers
@@ -51,7 +51,7 @@ class InProcessParser:
         return [answers]
 
     def _run(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
-        """The library's lists for the sentences, or why it fails on them."""
+        """Return the library's lists for the sentences, or why it fails on them."""
         with self._lock:
             if self._is_stopped:
                 raise Stopped
@@ -75,7 +75,7 @@ class OneTreeParser(InProcessParser):
 
 
 def check_installed(name: str) -> None:
-    """Raises InputError unless the package of that name, which is also the name of the extra and of
+    """Raise InputError unless the package of that name, which is also the name of the extra and of
     the parser, is installed."""
     if importlib.util.find_spec(name) is None:
         raise InputError(
@@ -84,6 +84,6 @@ def check_installed(name: str) -> None:
 
 
 def cannot_load(name: str, model: str, error: Exception) -> InputError:
-    """The error for a model that the library cannot load, for whatever reason."""
+    """Return the error for a model that the library cannot load, for whatever reason."""
     reason = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
     return InputError(f"{model}: the parser {name} cannot load it: {reason[:_LONGEST_REASON]}")

@@ -21,7 +21,7 @@ class LanguageCheck:
     """Checks the sentences of files, one after another."""
 
     def __init__(self, language: str, unknown_words: Callable[[Sequence[str]], int] | None) -> None:
-        """``language`` is the parser's, ``unknown_words`` counts the words that are new to it; with
+        """Take the parser's language and the function that counts the words new to the parser; with
         None nothing is checked."""
         self._unknown = unknown_words
         self._name = language_name(language)
@@ -31,7 +31,7 @@ class LanguageCheck:
 
     @classmethod
     def of(cls, parser: Parser) -> LanguageCheck:
-        """A check for what this parser reads."""
+        """Return a check for the words that this parser reads."""
         return cls(language_of(parser), getattr(parser, "unknown_words", None))
 
     def add(self, file: str, words: Sequence[str]) -> str | None:
@@ -54,7 +54,7 @@ class LanguageCheck:
         return warning
 
     def end(self) -> str | None:
-        """A warning about the file so far, if one is due and there has been none."""
+        """Return a warning about the file so far, if one is due and there has been none."""
         if self._is_decided or self._words < _FEWEST:
             return None
         self._is_decided = True
@@ -68,7 +68,8 @@ class LanguageCheck:
 
 
 def with_warnings(sentences: Iterable[TextSentence], parser: Parser) -> Iterator[TextSentence]:
-    """The sentences; Python's ``warnings`` hear of another language than the parser's."""
+    """Yield the sentences; warn of another language than the parser's through Python's
+    ``warnings``."""
     check = LanguageCheck.of(parser)
     for each in sentences:
         _warn(check.add(each.origin.file, each.sentence.words))
@@ -82,5 +83,5 @@ def _warn(warning: str | None) -> None:
 
 
 def _parts(word: str) -> str | list[str]:
-    """What is looked up of it: itself, or its characters where no spaces separate words."""
+    """Return the word itself, or its characters where no spaces separate words."""
     return word if UNSPACED.search(word) else [word]

@@ -12,12 +12,13 @@ from reranker.nbest.data import Sentence
 
 
 def option(default: Any, help: str) -> Any:
-    """A field that a user can set, by a flag or otherwise; ``help`` is the same everywhere."""
+    """Declare a field that a user can set, by a flag or otherwise; ``help`` is the same
+    everywhere."""
     return field(default=default, metadata={"help": help})
 
 
 def option_of(kind: type, name: str) -> tuple[Any, str]:
-    """The default and the help text of an ``option``."""
+    """Return the default and the help text of an ``option``."""
     (declared,) = (each for each in fields(kind) if each.name == name)
     return declared.default, declared.metadata["help"]
 
@@ -69,11 +70,11 @@ class Parser(Protocol):
 
     @property
     def batch_sizes(self) -> Sequence[int]:
-        """How many sentences to pass at once, the first time, the second time and so on; the last
-        size repeats."""
+        """Return how many sentences to pass at once, the first time, the second time and so on; the
+        last size repeats."""
 
     def parse(self, sentences: Sequence[Sentence]) -> Sequence[NBest | str]:
-        """For each sentence its list, with at least one candidate, or why there is none.
+        """Return for each sentence its list, with at least one candidate, or why there is none.
 
         A sentence that it cannot parse, or that kills it, costs no other sentence its list. Raises
         InputError for a parser that does not work at all, and Stopped after ``stop``.
@@ -84,19 +85,20 @@ class Parser(Protocol):
 
 
 def root_of(parser: Parser) -> str:
-    """The root of the parser's trees."""
+    """Return the root of the parser's trees."""
     root: str = getattr(parser, "root", "TOP")
     return root
 
 
 def language_of(parser: Parser) -> str:
-    """The code of the language that the parser has learned."""
+    """Return the code of the language that the parser has learned."""
     language: str = getattr(parser, "language", ENGLISH)
     return language
 
 
 def temperature_of(parser: Parser) -> float:
-    """What the parser's scores are divided by before they become probabilities."""
+    """Return the temperature by which the parser's scores are divided before they become
+    probabilities."""
     temperature: float = getattr(parser, "temperature", 1.0)
     return temperature
 

@@ -33,7 +33,7 @@ class Program:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        """Raises OSError if it cannot be started."""
+        """Start the program. Raises OSError if that fails."""
         self._lock = threading.Lock()
         self._is_over = False
         watched, held = os.pipe()
@@ -81,7 +81,7 @@ class Program:
 
 
 def how_it_ended(status: int, messages: bytes) -> str:
-    """Why a program has ended, with the last line of its ``messages``."""
+    """Say why a program has ended, with the last line of its ``messages``."""
     ended = f"the parser ended with status {status}"
     if status < 0:
         ended = f"the parser was killed by signal {-status}"
@@ -96,9 +96,9 @@ class Exceeded(Exception):
 def exchange(
     process: subprocess.Popen[bytes], given: bytes, seconds: float, most: int
 ) -> tuple[bytes, bytes]:
-    """The process's standard output, at most ``most`` bytes, and the end of its standard error,
-    once it has ended by itself. All three pipes must be unbuffered. Raises Exceeded, after which
-    the process may still run."""
+    """Return the process's standard output, at most ``most`` bytes, and the end of its standard
+    error, once it has ended by itself. All three pipes must be unbuffered. Raises Exceeded, after
+    which the process may still run."""
     assert process.stdin and process.stdout and process.stderr
     late = Exceeded(f"the parser took more than {seconds:g} s")
     until = time.monotonic() + seconds
@@ -167,7 +167,7 @@ class Conversation:
         self._listener.start()
 
     def ask(self, line: bytes, seconds: float) -> bytes:
-        """The program's answer to a line. Raises Unread or another Ended."""
+        """Return the program's answer to a line. Raises Unread or another Ended."""
         assert self._process.stdin is not None
         unsent = memoryview(line)
         try:
@@ -178,7 +178,7 @@ class Conversation:
         return self.listen(seconds)
 
     def listen(self, seconds: float) -> bytes:
-        """The next line that it prints. Raises Ended."""
+        """Return the next line that the program prints. Raises Ended."""
         assert self._process.stdout is not None
         until = time.monotonic() + seconds
         parts = [self._read]
@@ -210,7 +210,7 @@ class Conversation:
         self._program.kill()
 
     def _reason(self) -> str:
-        """Why it ended."""
+        """Say why the program ended."""
         self.end()
         return how_it_ended(self._process.returncode, self._messages)
 

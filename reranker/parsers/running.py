@@ -72,7 +72,7 @@ class ParsedLists:
         return replace(nbest, id=str(self._number - 1))
 
     def _batch(self) -> list[TextSentence]:
-        """The next sentences, fewer if they are very long."""
+        """Return the next sentences, fewer if they are very long."""
         batch: list[TextSentence] = []
         words = 0
         for sentence in itertools.islice(self._sentences, next(self._sizes)):
@@ -94,8 +94,8 @@ class ParsedLists:
 
 
 def parsed(parser: Parser, batch: Sequence[TextSentence]) -> list[NBest]:
-    """The list of each sentence as ``ParsedLists`` returns it, without its number. Raises what
-    ``Parser.parse`` does."""
+    """Return the list of each sentence as ``ParsedLists`` returns it, without its number. Raises
+    what ``Parser.parse`` does."""
     given = [each.sentence for each in batch if each.problem is None]
     answers = iter(parser.parse(given) if given else ())
     root = root_of(parser)
@@ -103,8 +103,8 @@ def parsed(parser: Parser, batch: Sequence[TextSentence]) -> list[NBest]:
 
 
 def parsed_list(each: TextSentence, answer: NBest | str, root: str) -> NBest:
-    """The parser's list for a sentence, or an empty one that says why, with its place in the
-    text."""
+    """Return the parser's list for a sentence, or an empty one that says why, with the sentence's
+    place in the text."""
     file, line, *_ = each.origin
     if isinstance(answer, str):
         unparsed = Rejected(0, line, "unparsed", answer, "", file)
