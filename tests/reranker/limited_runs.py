@@ -17,8 +17,12 @@ program()
 _LITTLE_MEMORY = """
 import resource, sys
 more = int(sys.argv.pop(1))
-import reranker.plugins.training.worker, reranker.pipeline
+import reranker.pipeline
+from reranker import registry
 from reranker.commands.main import program
+if sys.argv[1] == "train":
+    registry.load("commands", "train")
+    import reranker.plugins.training.worker
 with open("/proc/self/statm") as file:
     most = int(file.read().split()[0]) * resource.getpagesize() + more
 resource.setrlimit(resource.RLIMIT_AS, (most, most))

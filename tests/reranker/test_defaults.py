@@ -108,6 +108,7 @@ def test_no_text_and_what_is_no_text() -> None:
         reranker.parse(b"It runs.")  # type: ignore[arg-type]
 
 
+@pytest.mark.plugins
 def test_an_unknown_parser() -> None:
     with pytest.raises(
         InputError, match="there is no parser 'none'; there are beam, benepar, bllip"

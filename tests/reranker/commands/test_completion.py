@@ -52,6 +52,7 @@ CASES = [
 ]
 
 
+@pytest.mark.plugins
 @pytest.mark.parametrize(("words", "expected"), CASES)
 def test_bash(words: str, expected: set[str], tmp_path: Path, capsys: Capture) -> None:
     path = script("bash", tmp_path / "rerank", capsys)
@@ -59,6 +60,7 @@ def test_bash(words: str, expected: set[str], tmp_path: Path, capsys: Capture) -
     assert set(found) == expected
 
 
+@pytest.mark.plugins
 @pytest.mark.parametrize(("words", "expected"), CASES)
 def test_fish(words: str, expected: set[str], tmp_path: Path, capsys: Capture) -> None:
     path = script("fish", tmp_path / "rerank.fish", capsys)
@@ -66,6 +68,7 @@ def test_fish(words: str, expected: set[str], tmp_path: Path, capsys: Capture) -
     assert {line.split("\t")[0] for line in lines} == expected
 
 
+@pytest.mark.plugins
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -95,6 +98,7 @@ def test_zsh(words: str, expected: str, tmp_path: Path, capsys: Capture) -> None
         os.close(ours)
 
 
+@pytest.mark.plugins
 def test_files_are_completed_where_files_are_taken(tmp_path: Path, capsys: Capture) -> None:
     path = script("fish", tmp_path / "rerank.fish", capsys)
     (tmp_path / "parses.txt").touch()

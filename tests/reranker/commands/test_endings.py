@@ -61,6 +61,7 @@ def test_what_was_written_before_is_kept_and_resumed(tmp_path: Path, models: lis
     assert out.read_text() == f"{trees[0]}\n" * 400 + f"{trees[1]}\n"
 
 
+@pytest.mark.plugins
 def test_training_says_which_settings_take_less(tmp_path: Path) -> None:
     config = "[training]\nepochs = 1\nminimum_count = 1\n[model]\nhidden_sizes = [1500, 1500]\n"
     config += "components = [0, 0, 1]\n"

@@ -64,6 +64,7 @@ def test_of_a_pipe_no_more_is_read_than_asked_for() -> None:
     os.close(writing)
 
 
+@pytest.mark.plugins
 def test_commands_refuse_at_once_what_they_read_whole(
     things: dict[str, str], tmp_path: Path, capsys: Capture
 ) -> None:

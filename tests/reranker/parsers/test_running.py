@@ -76,6 +76,7 @@ def test_only_so_much_is_read_ahead() -> None:
     assert next(read) <= 8 + 16 + 32 + 1
 
 
+@pytest.mark.plugins
 def test_names_of_parsers(tmp_path: Path) -> None:
     assert parser_names() == ["beam", "benepar", "bllip", "chart", "command", "encdec", "stanza"]
     with pytest.raises(
