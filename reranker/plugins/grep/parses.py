@@ -26,25 +26,31 @@ class Parses:
     id: str = ""
 
 
+def has_every_score(nbest: NBest) -> bool:
+    """Return whether every candidate of a list has a score."""
+    return all(each.parser_score is not None for each in nbest.candidates)
+
+
 def from_nbest(
     nbest: NBest, temperature: float, reject: Callable[[Rejected], None]
 ) -> Parses | None:
     """Return the distinct trees of a list, each with exp(score / ``temperature``) as its weight;
-    the first tree alone if none has a score. None if no tree can be used. Calls ``reject`` for
-    trees that cannot be read after all."""
+    the first tree alone if any has no score, and so an unknown probability. None if no tree can be
+    used. Calls ``reject`` for trees that cannot be read after all."""
     trees: list[tuple[float, Tree, Candidate]] = []
     seen: set[str] = set()
-    has_scores = any(each.parser_score is not None for each in nbest.candidates)
+    has_scores = has_every_score(nbest)
     for candidate in nbest.candidates:
-        # Samples come several times, with the same score.
-        if candidate.text in seen or (has_scores and candidate.parser_score is None):
-            continue
-        seen.add(candidate.text)
         try:
-            trees.append((candidate.parser_score or 0.0, candidate.tree, candidate))
+            tree = candidate.tree
         except TreeError as error:
             reject(candidate.rejected(error.code, str(error)))
-        if trees and not has_scores:
+            continue
+        # Samples come several times, with the same score; white space makes no other tree.
+        if (text := tree.to_string()) not in seen:
+            seen.add(text)
+            trees.append((candidate.parser_score or 0.0, tree, candidate))
+        if not has_scores:
             break
     if not trees:
         return None

@@ -27,7 +27,7 @@ from reranker.nbest import NBest, Rejected, read_nbest
 from reranker.nbest.dialects.registry import recognise
 from reranker.nbest.words import encoding_fault, printable
 from reranker.parsers.parser import CANDIDATES
-from reranker.plugins.grep.parses import Parses, from_nbest
+from reranker.plugins.grep.parses import Parses, from_nbest, has_every_score
 from reranker.process.flags import number_from
 from reranker.text.kinds import refuse_other_than_text
 from reranker.text.reading import CUT
@@ -272,12 +272,8 @@ class TreeFiles:
                     if parses is None and not sentence.rejected:
                         _say(f"{source}:{nbest.line}: a list without a tree")
                         sentence = sentence._replace(rejected=1)
-                    if (
-                        parses is not None
-                        and parses.probabilities is None
-                        and len(nbest.candidates) > 1
-                        and not has_said
-                    ):
+                    is_scored = len(nbest.candidates) == 1 or has_every_score(nbest)
+                    if parses is not None and not is_scored and not has_said:
                         has_said = True
                         message(
                             f"rerank: {parses.file}:{parses.line}: trees without scores: only the "

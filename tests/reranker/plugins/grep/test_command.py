@@ -75,6 +75,45 @@ def test_lists_without_scores_have_no_probabilities(tmp_path: Path, capsys: Capt
     assert printed.err.count("without scores: only the first") == 1
 
 
+RIVAL = "(S1 (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man) (IN on) (NNP Monday)))))"
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        f"nan\t{HIGH}\n-5\t{LOW}\n-6\t{RIVAL}\n\n",
+        f"-5\t{HIGH}\nnan\t{LOW}\n-6\t{RIVAL}\n\n",
+        f"{HIGH}\n\n# Parse 1 with score -23.5\n{LOW}\n\n# Parse 2 with score -31\n{RIVAL}\n\n",
+    ],
+    ids=["first without", "second without", "CoreNLP, factored"],
+)
+def test_one_tree_without_a_score_leaves_all_probabilities_open(
+    lists: str, tmp_path: Path, capsys: Capture
+) -> None:
+    file = write(tmp_path / "n.txt", lists)
+    assert main(["grep", "PP > VP", file, "--at-least", "0"]) == 0
+    printed = capsys.readouterr()
+    assert (
+        printed.out
+        == f"{file}:1\t-\tShe met the man\ton Monday\t\t(PP (IN on) (NP (NNP Monday)))\n"
+    )
+    assert "trees without scores: only the first of such a list is read" in printed.err
+    assert main(["measure", file]) == 0
+    printed = capsys.readouterr()
+    assert f"{file}\tCN\t0.0\t0.0\t0.0" in printed.out  # as in HIGH; LOW has one
+    assert "trees without scores: only the first of such a list is read" in printed.err
+
+
+def test_white_space_makes_no_other_tree(tmp_path: Path, capsys: Capture) -> None:
+    spaced = HIGH.replace(" (VP", "  (VP").replace("(NN man))", "(NN man) )")
+    file = write(tmp_path / "n.txt", f"-1\t{LOW}\n-1\t{HIGH}\n-1\t{spaced}\n\n")
+    assert main(["grep", "PP > VP", file, "--at-least", "0"]) == 0
+    assert "\t0.50\t" in capsys.readouterr().out
+    same = write(tmp_path / "s.txt", f"-1\t{HIGH}\n-1\t{spaced}\n\n")
+    assert main(["grep", "PP > VP", same]) == 0
+    assert "without scores" not in capsys.readouterr().err
+
+
 def test_trees_need_no_parser_and_a_file_has_no_colours(tmp_path: Path, capsys: Capture) -> None:
     file, out = write(tmp_path / "t.mrg", f"{HIGH}\n{LOW}"), tmp_path / "out"
     assert main(["grep", "NNP", file]) == 0
