@@ -72,7 +72,10 @@ _IN_MARKDOWN = frozenset(
 
 def has_trees_beside(start: Start) -> bool:
     """Return whether half of the lines, or more, hold a tree and something else in words."""
-    return "(" in start.text and any(
+    first = next((line for line in start.unremarked if "(" in line), "(")
+    if first[0] != "(" and TREE_LINE.match(first):
+        return False  # an n-best list, in which a later score may be broken
+    return any(
         lines and sum(map(_has_tree_beside_words, lines)) >= least * len(lines)
         for lines, least in start.parts(0.5)
     )
