@@ -1,9 +1,10 @@
 """Lists of one tree a sentence, on a line or pretty-printed: a parser's best trees, a treebank,
 Stanza.
 
-Each tree is a list of one candidate; files of several parsers can be pooled. A blank line is a
-sentence without a tree, except after a tree of several lines, after every tree, as BLLIP's parser
-prints one, and before the first tree of several lines, as in the Penn Treebank.
+Each tree is a list of one candidate; files of several parsers can be pooled. Blank lines mean
+nothing in a file in which some tree takes up several lines, as for
+``reranker.trees.treebank.sentences``. In others, a blank line is a sentence without a tree, unless
+one follows every tree, as BLLIP's parser prints one after its only tree.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from reranker.nbest.data import NBest, RawCandidate
 from reranker.nbest.dialects.candidate_text import bracketed
 from reranker.nbest.dialects.dialect import Dialect, Head
 from reranker.nbest.lines import Group, NumberedLines
-from reranker.trees.splitting import is_remark, open_brackets
-from reranker.trees.treebank import Remarks, TreeReader
+from reranker.trees.splitting import is_remark, open_brackets, split_trees
+from reranker.trees.treebank import Remarks, TreePiece, TreeReader
 
 
 def _lists(file: NumberedLines) -> Iterator[Group]:
@@ -26,14 +27,25 @@ def _lists(file: NumberedLines) -> Iterator[Group]:
     always_ends_blank = len(is_blank) > 2 and is_blank == [False, True] * (len(is_blank) // 2)
     # A blank line only ends the previous tree; before a tree of several lines it means nothing.
     is_ended = open_brackets(next(filter(None, head), "")) <= 0
+    is_spread = any(
+        TreePiece(*piece).is_spread for piece in split_trees(file.head) if not is_remark(piece.text)
+    )
+    blank = 0  # the last blank line that was a sentence
     lines = (line for _, line in file)
     for piece in TreeReader(file.name, lines, Remarks(file.warn), file.head):
         if piece.text:
+            if piece.is_spread and blank and not is_spread:
+                file.warn(
+                    f"{file.name}:{piece.line}: a tree over several lines: blank lines mean "
+                    f"nothing from here on; up to line {blank} they were sentences without a tree"
+                )
+            is_spread = is_spread or piece.is_spread
             yield piece.line, [RawCandidate(piece.line, piece.text, problem=piece.problem)]
             is_on_a_line = piece.end == piece.line and open_brackets(piece.text) <= 0
             is_ended = is_on_a_line and not always_ends_blank
         else:
-            if is_ended:
+            if is_ended and not is_spread:
+                blank = piece.line
                 yield piece.line, []
             is_ended = True
 

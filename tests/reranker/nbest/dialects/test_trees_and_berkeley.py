@@ -2,9 +2,11 @@
 
 import gzip
 import math
+from pathlib import Path
 
 import pytest
 
+from reranker.trees.treebank import read_sentences
 from tests.reranker.nbest.summaries import Read, accepted, rejected, scores
 
 RUNS = "(S (NP (PRP It)) (VP (VBZ runs)) (. .))"
@@ -92,9 +94,24 @@ def test_an_unfinished_pretty_tree_ends_at_a_blank_line_or_root(read: Read, sepa
     assert accepted(second) == [GO_TOKENS]
 
 
-def test_a_second_blank_line_after_a_pretty_tree_counts(read: Read) -> None:
-    lists = read(PRETTY.replace("\n\n", "\n\n\n", 1))
-    assert [len(one.candidates) for one in lists] == [1, 0, 1]
+def test_blank_lines_mean_nothing_where_a_tree_has_several_lines(
+    read: Read, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As for EVALB's files: before such a tree, behind it, and between others."""
+    for text in (
+        PRETTY.replace("\n\n", "\n\n\n\n", 1),
+        f"{GO}\n\n{RUNS}\n{GO}\n\n\n{PRETTY}",
+        f"\n\n{PRETTY}\n{GO}\n\n{RUNS}\n",
+    ):
+        lists = read(text)
+        path = tmp_path / "t.mrg"
+        path.write_text(text)
+        assert [one.line for one in lists] == [each.line for each in read_sentences([path])]
+        assert all(one.candidates for one in lists)
+    assert not caplog.records
+    late = read(f"{GO}\n{GO}\n\n" * 200 + PRETTY + "\n\n" + GO)
+    assert [len(one.candidates) for one in late[-5:]] == [1, 0, 1, 1, 1]
+    assert "0.txt:601: a tree over several lines: blank lines mean nothing from here" in caplog.text
 
 
 def test_a_doubled_bracket_costs_only_its_own_tree(read: Read) -> None:
