@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CANDIDATES = Source("candidates")
-_NO_LISTS = (str, bytes, bytearray, Mapping, Tree)
+_NO_LISTS = (str, bytes, bytearray, Mapping, set, frozenset, Tree)
 _ROUNDING = 1e-3  # nats that a sum of log-probabilities may be above 0
 _LINE_BREAK = re.compile(r"[\r\n\f\v]+")
 
@@ -89,7 +89,8 @@ def listed(candidates: Iterable[T]) -> list[T]:
     kind = "string" if isinstance(candidates, str) else type(candidates).__name__
     if hasattr(candidates, "readline"):
         raise InputError(f"expected a list of candidates, not a file ({kind}): pass [tree, ...]")
-    is_one = isinstance(candidates, _NO_LISTS) or hasattr(candidates, "label")
+    has_names = hasattr(candidates, "label") or hasattr(candidates, "columns")
+    is_one = isinstance(candidates, _NO_LISTS) or has_names
     if is_one or not isinstance(candidates, Iterable):
         raise InputError(f"expected a list of candidates, not a single {kind}: pass [tree, ...]")
     return list(candidates)

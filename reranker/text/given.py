@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reranker.errors import InputError, KindError
 from reranker.files.kinds import kind_of
@@ -34,13 +34,20 @@ def checked_text(text: GivenText) -> str | list[str] | list[list[str]]:
     expected = "expected a text as a string, a list of strings or a list of lists of words"
     if isinstance(text, str):
         return text
-    if isinstance(text, bytes) or not isinstance(text, Iterable):
+    # Iterating, mappings and tables give keys and names of columns, and sets have no order.
+    if isinstance(text, bytes | Mapping | set | frozenset) or hasattr(text, "columns"):
+        raise InputError(f"{expected}, not a single {type(text).__name__}")
+    if not isinstance(text, Iterable):
         raise InputError(f"{expected}, got {text!r:.60}")
     given = list(text)
     sentences = [each for each in given if isinstance(each, str)]
     if len(sentences) == len(given):
         return sentences
-    words = [list(each) for each in given if not isinstance(each, str | bytes)]
+    words = [
+        list(each)
+        for each in given
+        if not isinstance(each, str | bytes | Mapping | set | frozenset)
+    ]
     if len(words) < len(given) or not all(isinstance(word, str) for each in words for word in each):
         raise InputError(f"{expected}, got {given!r:.60}")
     return words

@@ -176,3 +176,9 @@ def test_json_lines_are_read_as_the_same_candidates(read: Read) -> None:
         source=Source(file, Notation.BRACKETS),
     )
     assert nbest == from_file
+
+
+def test_sets_have_no_order() -> None:
+    for candidates in ({"(S (NN a))"}, frozenset({"(S (NN a))"})):
+        with pytest.raises(InputError, match="expected a list of candidates, not a single"):
+            from_candidates(candidates)

@@ -68,3 +68,17 @@ def test_one_sentence_that_cannot_be_read_costs_no_other() -> None:
 def test_what_is_no_text(text: object) -> None:
     with pytest.raises(InputError, match="expected a text as a string, a list of strings or"):
         list(sentences(text))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text", [{"text": "It runs."}, {"It runs."}, frozenset({"It runs."}), [{"It": 1}], [{"It"}]]
+)
+def test_keys_are_no_text_and_sets_have_no_order(text: Any) -> None:
+    with pytest.raises(InputError, match="expected a text as a string, a list of strings or"):
+        list(sentences(text))
+
+
+def test_a_table_is_no_text() -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(InputError, match="not a single DataFrame"):
+        list(sentences(pandas.DataFrame({"text": ["It runs."]})))
