@@ -76,6 +76,11 @@ def _balance_of_tags(tokens: Sequence[str]) -> int:
     return balance
 
 
+def is_only_phrase(label: str) -> bool:
+    """Return whether a label is that of a phrase, and never of a part of speech."""
+    return _evidence(label) < 0
+
+
 def _evidence(label: str) -> int:
     """Return 1 for a tag, -1 for a phrase, 0 for a label that can be either."""
     if "-" in label or "=" in label:

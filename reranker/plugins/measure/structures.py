@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from reranker.errors import TreeError
 from reranker.nbest.data import UNKNOWN_TAG
+from reranker.nbest.own_notation import is_only_phrase
 from reranker.plugins.grep.pattern import Pattern
 from reranker.plugins.grep.table import Table
 from reranker.trees.linearize import cleaned
@@ -73,9 +74,10 @@ def counts(tree: Tree) -> Values:
 
 
 def _check_tags(tags: list[str]) -> None:
-    """Raise TreeError if half of the words, or more, have no tags or universal ones."""
+    """Raise TreeError if half of the words, or more, have no tags or universal ones. A word alone
+    in a phrase has none, either."""
     universal = sum(tag in _UNIVERSAL for tag in tags)
-    unknown = sum(_NO_TAG.fullmatch(tag) is not None for tag in tags)
+    unknown = sum(_NO_TAG.fullmatch(tag) is not None or is_only_phrase(tag) for tag in tags)
     if set(tags) != {UNKNOWN_TAG} and 2 * (universal + unknown) < len(tags):
         return
     message = "its words have no part-of-speech tags"

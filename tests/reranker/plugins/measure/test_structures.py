@@ -159,6 +159,10 @@ def test_what_cannot_be_measured() -> None:
     for tag in ("_", "-", "--", "*", "UNK", "X", "?"):
         with pytest.raises(TreeError, match="no part-of-speech tags"):
             counted(f"(TOP (S ({tag} It) ({tag} runs) (. .)))")
+    for text in ("(S (NP It) (VP runs))", "(S (NP-SBJ Dogs) (VP (VP bark) (ADVP loudly)) (. .))"):
+        with pytest.raises(TreeError, match="no part-of-speech tags"):
+            counted(text)
+    assert counted("(S (NP (PRP He)) (VP (VBD gave) (PRT up)) (INTJ oh))")["T"] == 1
     with pytest.raises(TreeError, match="universal part-of-speech tags"):
         counted("(TOP (S (PRON It) (VERB runs) (PUNCT ,) (PUNCT .)))")
     # Most words have tags, and a few others cost nothing.
