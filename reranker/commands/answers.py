@@ -22,6 +22,7 @@ from reranker.files.output import write_line
 from reranker.files.records import Written
 from reranker.languages import language_name
 from reranker.nbest import NBest
+from reranker.nbest.candidates import score_warnings
 from reranker.outputs.registry import OUTPUTS, format_ranking, is_output, written
 from reranker.process.flags import positive, weight
 from reranker.ranking import Ranking, Weighing
@@ -254,9 +255,13 @@ def _warn_of_scores(parsers: Sequence[str], weighing: Weighing) -> None:
 
 
 def _checked(lists: Iterable[NBest], weighing: Weighing) -> Iterator[NBest]:
-    """Yield the lists, and warn once of scores of samples that are mixed in."""
+    """Yield the lists; if scores are mixed in, warn once of those of samples, and once a file of
+    those that are no log-probabilities."""
     is_warned = weighing.lm_weight == 1
+    warned: set[str] = set()
     for nbest in lists:
+        for warning in score_warnings(nbest, warned) if weighing.lm_weight < 1 else ():
+            message(f"rerank: {warning} (--lm-weight {weighing.lm_weight:g})")
         if nbest.order == "score" and not is_warned:
             is_warned = True
             message(

@@ -111,6 +111,21 @@ def log_probabilities(scores: Iterable[SupportsFloat | None]) -> list[Any]:
     return checked
 
 
+def score_warnings(nbest: NBest, warned: set[str]) -> list[str]:
+    """Return a warning about the first score of each file that cannot be a log-probability, and add
+    the files to ``warned``, which need no other."""
+    found: list[str] = []
+    for each in nbest.candidates:
+        score = each.parser_score
+        if score is not None and score > _ROUNDING and each.file not in warned:
+            warned.add(each.file)
+            found.append(
+                f"{each.file}:{each.line}: score {score:g} is no log-probability, which is 0 or "
+                "less: scores of another kind make no sense here"
+            )
+    return found
+
+
 def _raw_candidate(tree: Any, score: float | None, line: int, has_lemmas: bool) -> RawCandidate:
     try:
         if isinstance(tree, str):

@@ -9,6 +9,7 @@ from typing import Any
 from reranker import Ranking, Weighing
 from reranker.checkpoints.span_vocabulary import SpanVocabulary
 from reranker.nbest import NBest
+from reranker.nbest.candidates import score_warnings
 from reranker.nbest.data import Origin
 from reranker.outputs.registry import format_ranking
 from reranker.outputs.spans import constituents
@@ -61,6 +62,7 @@ class AnswerWriter:
         self, request_id: str, models: Ranker, asked: Asked, warnings: Sequence[str]
     ) -> None:
         self.models, self.asked, self.warnings = models, asked, [*warnings]
+        self._warned: set[str] = set()
         if isinstance(asked, ScoreRequest):
             self.weighing = Weighing(criterion=asked.criterion)
         else:
@@ -80,6 +82,8 @@ class AnswerWriter:
     def rank(self, nbest: NBest, scores: Sequence[Scored]) -> Ranking:
         """Rank a list; lists that are scored together may be weighed differently."""
         top = self.asked.top_n if isinstance(self.asked, RankOptions) else None
+        if self.weighing.lm_weight < 1:
+            self.warnings += score_warnings(nbest, self._warned)
         return self.models.rank(nbest, scores, self.weighing, top)
 
     def entry(self, place: int, ranking: Ranking) -> bytes:

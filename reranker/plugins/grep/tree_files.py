@@ -24,6 +24,7 @@ from reranker.files.output import standard_output
 from reranker.files.records import Written
 from reranker.files.text import TextFile, open_text, read_lines
 from reranker.nbest import NBest, Rejected, read_nbest
+from reranker.nbest.candidates import score_warnings
 from reranker.nbest.dialects.registry import recognise
 from reranker.nbest.words import encoding_fault, printable
 from reranker.parsers.parser import CANDIDATES
@@ -261,12 +262,16 @@ class TreeFiles:
     def _lists(self, sources: Iterable[Source]) -> Iterator[SourceSentence]:
         options = nbest_files.options(self._arguments)
         has_said = False
+        warned: set[str] = set()
         for source in sources:
             with contextlib.closing(read_nbest(source, options=options, warn=rejection)) as lists:
                 for nbest in lists:
                     if self._is_skipping:
                         yield SourceSentence(nbest.digest())
                         continue
+                    if len(nbest.candidates) > 1 and has_every_score(nbest):
+                        for warning in score_warnings(nbest, warned):
+                            message(f"rerank: {warning}")
                     sentence = _from_nbest(nbest, self._arguments.temperature or 1.0)
                     parses = sentence.parses
                     if parses is None and not sentence.rejected:

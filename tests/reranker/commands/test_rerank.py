@@ -365,3 +365,17 @@ def test_streams_that_are_closed_full_or_of_another_encoding(tmp_path: Path) -> 
     assert (done.returncode, done.stdout.count(b"\n")) == (0, 1)
     done = run(f"{command} convert {file} --to trees >&-")
     assert (done.returncode, done.stderr) == (2, b"rerank: standard output is closed\n")
+
+
+def test_scores_that_are_no_log_probabilities_are_named_once_a_file(
+    tmp_path: Path, models: list[str], capsys: Capture
+) -> None:
+    file = write(tmp_path / "n.txt", f"0.9\t{CANDIDATES[0]}\n0.8\t{CANDIDATES[1]}\n\n" * 2)
+    once = f"rerank: {file}:1: score 0.9 is no log-probability"
+    run = ["--nbest", file, "--models", *models]
+    for arguments, count in [
+        ([*run, "--lm-weight", "0.5"], 1), ([*run, "--lm-weight", "1"], 0),
+        (["grep", "NP", file], 1), (["measure", file], 1),
+    ]:  # fmt: skip
+        main(arguments)
+        assert capsys.readouterr().err.count(once) == count

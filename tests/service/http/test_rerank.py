@@ -272,3 +272,11 @@ def test_metrics_count(http: httpx.Client) -> None:
     assert [new - old for new, old in zip(after, before, strict=True)] == [1, 1, 1, 3, 1, 1]
     assert metric(http, "rerank_device_memory_bytes") > 1e7
     assert metric(http, "rerank_queue_tokens") == 0
+
+
+def test_mixed_scores_that_are_no_log_probabilities_are_warned_of(http: httpx.Client) -> None:
+    text = f"0.9\t{CANDIDATES[0]}\n0.8\t{CANDIDATES[1]}\n\n" * 2
+    for weight, count in ((0.5, 1), (1, 0)):
+        answer = http.post("/rerank", json={"nbest": text, "lm_weight": weight}).json()
+        named = [each for each in answer["warnings"] if "is no log-probability" in each]
+        assert len(named) == count
