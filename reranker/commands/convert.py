@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     if DIALECTS[arguments.to].needs_beam and arguments.to_beam is None:
         raise InputError(f"--to {arguments.to} needs --to-beam K")
     lists = nbest_files.open_lists(arguments)
-    sentences = candidates = rejected = 0
+    sentences = candidates = rejected = empty = 0
     with contextlib.ExitStack() as files:
         out = files.enter_context(open_whole(out_path))
         tokens_out = None
@@ -100,8 +100,11 @@ def run(arguments: argparse.Namespace) -> int:
             sentences += 1
             candidates += len(nbest.candidates)
             rejected += len(nbest.rejected)
-    message(f"rerank: {sentences} sentences, {candidates} candidates written, {rejected} rejected")
-    return 1 if rejected else 0
+            empty += not (nbest.candidates or nbest.rejected)
+    without = f", {empty} without a candidate" if empty else ""
+    written = f"{sentences} sentences, {candidates} candidates written, {rejected} rejected"
+    message(f"rerank: {written}{without}")
+    return 1 if rejected or empty else 0
 
 
 def _clean(arguments: argparse.Namespace) -> int:

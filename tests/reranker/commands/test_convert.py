@@ -174,3 +174,14 @@ def test_trees_with_the_tags_of_newer_treebanks(tmp_path: Path, capsys: Capture)
     assert capsys.readouterr().out == f"{newer}\n"
     assert main(["convert", file, "--to", "trees", "--newer-tags"]) == 2
     assert "--newer-tags is for --clean" in capsys.readouterr().err
+
+
+def test_a_sentence_without_any_candidate_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "n.rnng"
+    file.write_text("0 ||| -1 ||| (S (VP Go))\n2 ||| -1 ||| (S (VP Go))\n")
+    assert main(["convert", str(file), "--to", "trees"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[1] == "(TOP )"
+    assert "3 sentences, 2 candidates written, 0 rejected, 1 without a candidate" in printed.err
