@@ -15,6 +15,7 @@ import yaml
 
 from tests.checkout import RERANK, ROOT
 from tests.conftest import TOGETHER
+from tests.mutations.__main__ import mutations
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
@@ -148,3 +149,10 @@ def test_core_tests_that_need_plug_ins_are_known() -> None:
         )
     }
     assert {name for name in needing if not name.startswith(TOGETHER)} == set()
+
+
+def test_mutations_fit_the_code() -> None:
+    """Each changes one place, and its tests are there (`python -m tests.mutations` runs them)."""
+    for mutation in mutations():
+        assert (ROOT / mutation.file).read_text("utf-8").count(mutation.old) == 1, mutation
+        assert (ROOT / mutation.tests.partition("::")[0]).exists(), mutation
