@@ -23,9 +23,11 @@ from typing import Any, Literal, NamedTuple
 from reranker.errors import InputError
 
 Group = Literal["commands", "parsers", "outputs", "trainings", "servers", "children"]
-"""``commands``: modules with ``EXAMPLES``, ``add_arguments`` and ``run`` (reranker.commands.main).
+"""``commands``: modules with ``add_arguments(parser)``, ``run(arguments)``, which returns the exit
+status, and perhaps ``EXAMPLES``, the end of ``--help``; a RerankError is exit status 2.
 ``parsers``: a ``Factory`` (reranker.parsers.parser). ``outputs``: a function from a ``Ranking`` to
-the text of its answer, without the final line break (ours: reranker.outputs.registry).
+the text of its answer, without the final line break (ours: reranker.outputs.registry); the best
+tree has brackets and tags, whatever the file looks like.
 ``trainings``: trainers of `rerank train` for architectures other than language and span models.
 ``servers``: servers of `rerank serve` outside its own process. ``children``: modules that run in
 child processes of the service."""
@@ -126,7 +128,7 @@ def ours(group: Group) -> dict[str, Entry]:
 def _is_there(entry: Entry) -> bool:
     """Tell whether a feature's plug-in is installed: the core works without any of them."""
     names = entry.target.split(".")
-    return names[1] != "plugins" or (_PLUGINS / names[2]).is_dir()
+    return names[1] != "plugins" or (_PLUGINS / names[2] / "__init__.py").is_file()
 
 
 def names(group: Group) -> list[str]:

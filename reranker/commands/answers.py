@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from reranker import registry
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands.arguments import add_output, add_threads, counted
 from reranker.commands.progress import Positioned, ProgressBar, loading, message
@@ -127,6 +128,8 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
 
 def check(arguments: argparse.Namespace) -> None:
     """Raise InputError for a flag given without another that it needs."""
+    if arguments.output not in OUTPUTS:
+        registry.load("outputs", arguments.output)  # now, not after minutes of scoring
     if arguments.output != "ranked":
         if arguments.token_scores:
             raise InputError("--token-scores needs --output ranked")

@@ -115,10 +115,11 @@ def command_names() -> list[str]:
 def command_parser(name: str) -> argparse.ArgumentParser:
     """Return the flags of one of ``command_names``, for its ``--help`` and the documentation."""
     command = _command(name)
+    examples = getattr(command, "EXAMPLES", "")
     if name == "rerank":
         parser = _rerank_parser()
     else:
-        parser = _parser(f"rerank {name}", _summary(name), command.EXAMPLES)
+        parser = _parser(f"rerank {name}", _description(name, command), examples)
     command.add_arguments(parser)
     return parser
 
@@ -129,10 +130,17 @@ def whole_parser() -> argparse.ArgumentParser:
     _command("rerank").add_arguments(parser)
     subparsers = parser.add_subparsers()
     for name, description in _summaries().items():
-        _command(name).add_arguments(
-            subparsers.add_parser(name, help=description, description=description)
-        )
+        with contextlib.suppress(InputError):  # another package's that cannot be imported
+            _command(name).add_arguments(
+                subparsers.add_parser(name, help=description, description=description)
+            )
     return parser
+
+
+def _description(name: str, command: _Command) -> str:
+    """Return the line above a command's flags: for another package's the module's first line."""
+    own = (getattr(command, "__doc__", None) or "").strip().partition("\n")[0]
+    return _summary(name) if name in registry.ours("commands") or not own else own
 
 
 def _summary(name: str) -> str:
