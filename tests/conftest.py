@@ -29,10 +29,12 @@ TOGETHER = (
     "reranker/test_objects.py",
     "reranker/test_public_formats.py",
     "service/children/test_surprisal_child.py",
+    "service/http/test_languages.py",
     "service/http/test_missing_models.py",
     "service/http/test_surprisal.py",
     "service/page/test_costs.py",
     "service/page/test_text.py",
+    "service/test_ray_manifests.py",
     "test_formats.py",
 )
 HAS_PLUGINS = (tests.checkout.ROOT / "reranker" / "plugins").is_dir()

@@ -90,7 +90,10 @@ def test_settings_are_settings_and_the_pod_ends_in_time() -> None:
     given = environment()
     names = {name.removeprefix("RERANK_").lower() for name in given}
     assert names <= Settings.model_fields.keys()
-    assert pod()["terminationGracePeriodSeconds"] > int(given["RERANK_DRAIN_SECONDS"]) + 2
+    (container,) = pod()["containers"]
+    _, pause = container["lifecycle"]["preStop"]["exec"]["command"]
+    seconds = int(pause) + int(given["RERANK_DRAIN_SECONDS"]) + 2
+    assert pod()["terminationGracePeriodSeconds"] > seconds
     assert not pod()["enableServiceLinks"]  # RERANK_PORT=tcp://... otherwise
 
 

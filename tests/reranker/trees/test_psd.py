@@ -68,6 +68,7 @@ def test_a_word_in_two_parts_is_one_in_one_constituent_only(saga: Path) -> None:
     assert "(VBPI ert) (NP-SBJ (PRO-N u))" in second
 
 
+@pytest.mark.plugins
 def test_words_with_hyphens_are_whole_in_a_corpus_without_lemmas(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -129,6 +130,7 @@ def test_they_are_converted_like_other_treebanks(
     )
 
 
+@pytest.mark.plugins
 def test_every_command_and_library_call_reads_them_so(
     saga: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,6 +152,7 @@ def test_every_command_and_library_call_reads_them_so(
     assert not from_candidates(["( (S (NP (NN a)) (VP (VB go))))"]).rejected
 
 
+@pytest.mark.plugins
 def test_words_beside_constituents_are_named_in_every_command(
     saga: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

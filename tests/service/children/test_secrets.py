@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.checkout import before_python_path
 from tests.service.children.test_processes import children_of
 from tests.service.servers import serving
@@ -27,6 +29,7 @@ if any(word.startswith("reranker.") for word in sys.orig_argv):
 """
 
 
+@pytest.mark.plugins
 def test_no_key_reaches_a_child(models: list[str], tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(RECORDING, encoding="utf-8")
     (tmp_path / "keys").write_text(f"{KEYS[2]} # newspaper\n", encoding="utf-8")

@@ -44,8 +44,6 @@ def test_scores_are_those_of_each_tree_alone(http: httpx.Client, models: list[st
         for each, scores in zip(lists, alone, strict=True):
             found = post("/rerank", query="She left .", documents=each.mixed)["results"]
             assert of_the_good(each, found, "relevance_score") == scores
-            found = post("/rerank", texts=each.mixed)
-            assert of_the_good(each, found, "score") == scores
             python = [
                 {"index": one.index, "score": one.score} for one in reranker.rerank(each.mixed)
             ]

@@ -31,6 +31,7 @@ def test_every_path_is_described(document: dict[str, Any]) -> None:
     }
 
 
+@pytest.mark.plugins
 def test_examples_are_answered_as_described(http: httpx.Client, document: dict[str, Any]) -> None:
     tried = 0
     for path in ("/rerank", "/score", "/surprisal", "/validate"):

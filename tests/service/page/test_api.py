@@ -26,6 +26,6 @@ def test_every_path_and_example_is_shown(page: Page, address: str) -> None:
     titles = page.locator("h2").all_inner_texts()
     assert [title.partition(" ")[2] for title in titles] == list(paths)
     examples = page.locator("pre").all_inner_texts()
-    assert sum(f"{address}/rerank " in example for example in examples) == 5
+    assert sum(f"{address}/rerank " in example for example in examples) == 4
     assert sum(f"{address}/parse " in example for example in examples) == 4
     assert "number of candidates to return per ranking" in page.inner_text("body")
