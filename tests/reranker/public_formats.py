@@ -301,6 +301,17 @@ Tree:
     "film.vtt": ("subtitles",
         "WEBVTT\n\n00:01.000 --> 00:02.500\nIt runs.\n\n00:03.000 --> 00:04.000\n"
         "Yes.\n"),
+    "film.sbv": ("subtitles",
+        "0:00:01.000,0:00:02.500\nIt runs.\n\n0:00:03.000,0:00:04.000\nYes.\n"),
+    "square.txt": ("trees in square brackets", "[S [NP It] [VP runs]]\n[S\n  [VP Go]]\n"),
+    "qtree.tex": ("trees in square brackets", "\\Tree [.S [.NP It ] [.VP runs ] ]\n"),
+    "mail-qp.txt": ("quoted-printable e-mail",
+        "He said =E2=80=9Cno=E2=80=9D and left the=\n house. It cost 5=20\npounds.\n"),
+    "mail-latin.txt": ("quoted-printable e-mail",
+        "He left the caf=E9 and went home with his two old friends from the=\n town.\n"),
+    "entities.txt": ("text with HTML's entities",
+        "Tom &amp; Jerry didn&#39;t say &quot;no&quot;.\nThey left.\n"),
+    "quoted.txt": ("quoted e-mail", "Hi,\n\n> I saw the cat\n> on the mat.\n>\n> It ran.\n"),
     "child.cha": (
         "a transcript in CHAT format",
         "@UTF8\n@Begin\n@Languages:\teng\n*CHI:\tmore cookie .\n"
@@ -428,6 +439,10 @@ TEXTS = {
     "numbers": "1. First, mix it.\n2. Then, bake it.\n3. Eat it.\n",
     "figures": "In 2019, 1,234,567 people, 3.5% of all, left. 12 monkeys ran.\n",
     "a number": "42\n",
+    "square brackets": "[Laughter] He said so [in 1990]. [She] left.\n[Applause]\n",
+    "an entity": "Write &amp; for the sign.\n",
+    "an equation": "We set x =\ny and a=20 or b=30, so E=C2.\n",
+    "an arrow": "He smiled.\n> she left\nThey sang.\nIt rained.\n",
     "0 errors": "0 errors\n",
     "a count": "3 apples fell.\n",
     "commas":

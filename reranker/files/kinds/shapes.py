@@ -229,3 +229,27 @@ _has_code_rows = rows(
 def is_code(start: Start) -> bool:
     """Return whether a file is a program."""
     return _BEGINS_CODE(start) or _has_code_rows(start)
+
+
+def is_quoted_printable(start: Start) -> bool:
+    """Return whether a text is encoded as mail programs do: ``caf=C3=A9``, or ``=`` at ends of
+    lines and for signs."""
+    if _ENCODED_LETTER.search(start.text):
+        return True
+    soft_breaks = len(_SOFT_BREAK.findall(start.text))
+    return soft_breaks > 0 and _ENCODED_SIGN.search(start.text) is not None
+
+
+_ENCODED_LETTER = re.compile(r"=(?:C[2-9A-F]|D[0-9A-F]|E[0-9A-F]=[89AB][0-9A-F])=[89AB][0-9A-F]")
+_SOFT_BREAK = re.compile(r"[^\s=]=$", re.MULTILINE)
+_ENCODED_SIGN = re.compile(r"=(?:20$|3D|09|[89A-F][0-9A-F])", re.MULTILINE)
+
+
+def has_entities(start: Start) -> bool:
+    """Return whether a text has more HTML entities than a text about HTML: three, and one to thirty
+    words."""
+    found = len(_ENTITY.findall(start.text))
+    return found > 2 and 30 * found >= len(start.text.split()) and not start.has_trees
+
+
+_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|[lr]squo|[lr]dquo|[mn]dash|#[0-9]{2,5});")

@@ -7,11 +7,13 @@ from reranker.files.kinds.kind import Kind
 from reranker.files.kinds.magic import binary_kind
 from reranker.files.kinds.shapes import (
     are_vertical,
+    has_entities,
     has_trees_beside,
     is_code,
     is_ini,
     is_json,
     is_markup,
+    is_quoted_printable,
     is_table,
     is_tagged,
     is_yaml,
@@ -35,7 +37,8 @@ _UPOS = "ADJ|ADP|ADV|AUX|CCONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNCT|SCONJ|SYM
 _CONLL = rf"\d++(?:[-.]\d++)?(?:(?:\t[^\t]*+){{7,}}| +\S++ +\S++ +(?:{_UPOS}) +\S++ +\S++ +[\d_])"
 _NODE = r"[(\[!?]*+(?:/\S*?/\w*+|[@_A-Z*][\w|^$*=~#%-]*+)[)\]]*+"
 _RELATION = r"(?:<<?|>>?|\$)[-+,:.`$#%\d]*+"
-_TIME = r"(?:\d++:)?\d\d:\d\d[.,]\d{3} --> "
+_TIME = r"(?:(?:\d++:)?\d\d:\d\d[.,]\d{3} --> |\d++:\d\d:\d\d\.\d{3},\d++:\d\d:\d\d\.\d{3}$)"
+_SQUARE = r"(?:\\Tree\s*+)?\[\.?[A-Z][\w$|-]*+"
 
 CHUNKS = Kind("chunks or names in columns (CoNLL-2000, CoNLL-2003)", _WORDS, _NO_TREES)
 TAGGED = Kind(
@@ -159,6 +162,10 @@ KINDS: tuple[tuple[Kind, Recognise], ...] = (
         Kind("patterns of trees (Tregex, TGrep)", "rerank grep takes one of them", _NO_TREES),
         rows(rf"{_NODE} !?{_RELATION}(?: (?:!?{_RELATION}|{_NODE}|[&|]))*+$"),
     ),
+    (
+        Kind("trees in square brackets", _WORDS, "write round brackets, (S (NP It) ...)"),
+        rows(rf"{_SQUARE}\s|[\[\]\\]", mark=rf"{_SQUARE}\s++\[\.?[A-Z]"),
+    ),
     # Speech and films
     (
         Kind("subtitles", "take out their numbers and times", _NO_TREES),
@@ -171,6 +178,19 @@ KINDS: tuple[tuple[Kind, Recognise], ...] = (
     ),
     (Kind("a Praat TextGrid", "", _NO_TREES), begins(r'File type = "ooTextFile')),
     # Documents, settings, code
+    (
+        Kind("quoted-printable e-mail", "decode it first: python -m quopri -d FILE", _NO_TREES),
+        is_quoted_printable,
+    ),
+    (
+        Kind("text with HTML's entities (&amp;)", "decode them first, with html.unescape of Python",
+             _NO_TREES),
+        has_entities,
+    ),
+    (
+        Kind("quoted e-mail", "take the > off its lines: sed 's/^[> ]*//' FILE", _NO_TREES),
+        rows(">(?: |>|$)", mark="> "),
+    ),
     (Kind("RTF", "take its text out of it first", _NO_TREES), begins(r"\{\\rtf")),
     (
         Kind("LaTeX", "take its text out of it first, with detex or pandoc", _NO_TREES),
