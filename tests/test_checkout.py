@@ -48,6 +48,8 @@ def test_a_second_checkout_tests_itself(tmp_path: Path) -> None:
         copy = tmp_path / "tests" / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "tests" / name, copy)
+    (tmp_path / "benchmarks").mkdir()
+    shutil.copy(ROOT / "benchmarks" / "servers.py", tmp_path / "benchmarks")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     (tmp_path / "reranker").mkdir()
     (tmp_path / "reranker" / "__init__.py").touch()

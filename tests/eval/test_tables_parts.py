@@ -286,7 +286,7 @@ def test_the_pages_have_the_command_and_every_table() -> None:
         "--sentences 300\n"
     )
     assert command in dry.stdout
-    assert command in (root / "docs" / "tables.md").read_text("utf-8")
+    assert command in (root / "docs" / "research" / "tables.md").read_text("utf-8")
     for study in ("open", "orderings"):
         for table in studies.Study.read(TABLES / f"{study}.toml").tables.values():
             assert f"\n**{table.title}.** " in page

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import torch
 from torch import nn
 
-from reranker.checkpoints.span_file import SpanCheckpoint
+from reranker.checkpoints.span_file import SpanCheckpoint, save_span_model
 from reranker.checkpoints.span_vocabulary import SpanVocabulary
 from reranker.checkpoints.word_pieces import WordPieces
 from reranker.models.piece_encoder import PieceConfig
@@ -56,3 +57,10 @@ def untrained_spans(
     return SpanCheckpoint(
         name or f"spans-{seed}", model.requires_grad_(False).eval(), vocabulary, {}, f"{seed:064d}"
     )
+
+
+def save_spans(path: Path, seed: int) -> str:
+    """Save an untrained model for the built-in parser, and return its path."""
+    member = untrained_spans(seed)
+    save_span_model(path, member.model, member.vocabulary, {}, torch.float32)
+    return str(path)

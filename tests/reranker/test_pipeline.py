@@ -145,7 +145,7 @@ def test_no_candidates() -> None:
 def test_a_table_is_not_a_list_of_trees() -> None:
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     table = pandas.DataFrame({"tree": CANDIDATES})
-    with pytest.raises(InputError, match="the first of this DataFrame: tree"):
+    with pytest.raises(InputError, match="not a single DataFrame"):
         RERANKER.rerank(table)
     assert RERANKER.rerank(table["tree"]) == RERANKER.rerank(CANDIDATES)
 

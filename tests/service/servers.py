@@ -9,13 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from benchmarks import servers
 from benchmarks.servers import Server as Server
-from reranker.checkpoints.span_file import save_span_model
 from tests.checkout import RERANK, before_python_path
-from tests.reranker.span_models import untrained_spans
 from tests.waiting import PATIENCE
 
 FRAGILE = str(Path(__file__).with_name("fragile"))
@@ -93,13 +89,6 @@ def failing_parser(folder: Path) -> str:
     parses those with "hang" until they are cancelled."""
     (folder / "sitecustomize.py").write_text(_FAILING, encoding="utf-8")
     return before_python_path(str(folder))
-
-
-def save_spans(path: Path, seed: int) -> str:
-    """Save an untrained model for the built-in parser, and return its path."""
-    member = untrained_spans(seed)
-    save_span_model(path, member.model, member.vocabulary, {}, torch.float32)
-    return str(path)
 
 
 def is_closed_on(connection: socket.socket, piece: bytes) -> bool:

@@ -98,7 +98,7 @@ KINDS: tuple[tuple[Kind, Recognise], ...] = (
     (
         Kind("discbracket trees", _WORDS, _TO_BRACKETS),
         rows(r"\(.*?[ (]\d++=[^\s()]++\)|"
-             r"(?:[ )]*+\([^\s()]*+(?: ++\d++)*+)++[ )]*+\t\S"),
+             r"(?:[ )]*+\([^\s()]++(?: ++\d++)*+)++[ )]*+\t\S"),
     ),
     (
         Kind("CGEL trees", _TEXTS, "they have functions between their brackets"),

@@ -64,7 +64,8 @@ def read(
 def as_read(nbest: NBest, lists: Given) -> list[tuple[str, tuple[str, ...], object]]:
     """Return the good candidates as they are read."""
     good = {one.text for one in lists.good}
-    return [(one.text, one.tokens, one.tags) for one in nbest.candidates if one.text in good]
+    unrepaired = (one for one in nbest.candidates if not one.is_repaired)  # may equal a good one
+    return [(one.text, one.tokens, one.tags) for one in unrepaired if one.text in good]
 
 
 def alone(

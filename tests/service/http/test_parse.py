@@ -34,10 +34,11 @@ from reranker.service.requests import schemas
 from reranker.service.scheduling.engines import Engines
 from reranker.service.settings import load_settings
 from reranker.trees.tree import Tree
+from tests.reranker.span_models import save_spans
 from tests.service.children.test_processes import children_of, kill
 from tests.service.http.test_rerank import comparable, metric
 from tests.service.requests.test_limits import error_of
-from tests.service.servers import Server, failing_parser, save_spans, serving
+from tests.service.servers import Server, failing_parser, serving
 from tests.waiting import PATIENCE, until
 
 ROOT = Path(__file__).parents[3]

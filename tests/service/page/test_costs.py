@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import reranker
+from tests.reranker.span_models import save_spans
 from tests.service.page.browsing import PATIENCE, open_page, parse, paste, text_of
 from tests.service.page.test_axe import findings
-from tests.service.servers import save_spans, serving
+from tests.service.servers import serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route

@@ -17,6 +17,7 @@ from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.service.children.scoring_main import BROKEN
 from tests.reranker.ensembles import CANDIDATES
+from tests.reranker.span_models import save_spans
 from tests.service.http.test_rerank import metric
 from tests.service.page.browsing import (
     MARKUP,
@@ -28,7 +29,7 @@ from tests.service.page.browsing import (
     text_of,
     wait_for_all,
 )
-from tests.service.servers import failing_parser, save_spans, serving
+from tests.service.servers import failing_parser, serving
 from tests.waiting import until
 
 if TYPE_CHECKING:
