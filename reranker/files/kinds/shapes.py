@@ -241,8 +241,8 @@ def is_quoted_printable(start: Start) -> bool:
 
 
 _ENCODED_LETTER = re.compile(r"=(?:C[2-9A-F]|D[0-9A-F]|E[0-9A-F]=[89AB][0-9A-F])=[89AB][0-9A-F]")
-_SOFT_BREAK = re.compile(r"[^\s=]=$", re.MULTILINE)
-_ENCODED_SIGN = re.compile(r"=(?:20$|3D|09|[89A-F][0-9A-F])", re.MULTILINE)
+_SOFT_BREAK = re.compile(r"[^\s=]=\r?$", re.MULTILINE)
+_ENCODED_SIGN = re.compile(r"=(?:20\r?$|3D|09|[89A-F][0-9A-F])", re.MULTILINE)
 
 
 def has_entities(start: Start) -> bool:
