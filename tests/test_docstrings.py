@@ -20,8 +20,8 @@ Be Begin Bring Build
 Call Cancel Capture Carry Change Charge Check Choose Claim Clean Clear Click Close Collect Combine
 Come Compare Complete Compress Compute Connect Continue Convert Copy Corrupt Count Cover Create
 Cut
-Damage Decide Declare Decode Defer Delete Deliver Deploy Describe Detect Divide Do Download Drain Draw
-Drop
+Damage Decide Declare Decode Defer Delete Deliver Deploy Describe Detect Divide Do Download Drain
+Draw Drop
 Encode End Ensure Enter Escape Estimate Evaluate Examine Exchange Exclude Execute Exit Expect
 Explain Export Extend Extract
 Fail Fetch Fill Find Finish Fit Fix Flip Flush Follow Force Forget Format
