@@ -140,7 +140,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run chooses with and where it writes, decided before anything is opened."""
+    """The models, weights and output of a run, decided before anything is opened."""
 
     arguments: argparse.Namespace
     models: WeighedModels
@@ -232,12 +232,17 @@ def write(
             progress.close()
     message(summary(count))
     if table is not None:
-        for line in table.format().splitlines():
-            (write_line if arguments.out else message)(line)
-        tags = "gold" if arguments.gold_tags else "parser"
-        signature = f"{reranker.signature(weighing)} evalb=COLLINS tags={tags}"
-        message(f"rerank: signature {signature}")
+        _print_table(table, plan, reranker)
     return 1 if count["rejected"] or count["failed"] else 0
+
+
+def _print_table(table: GoldTable, plan: Plan, reranker: Reranker) -> None:
+    """Print the F1 table, to standard output unless the trees are there, and its signature."""
+    for line in table.format().splitlines():
+        (write_line if plan.arguments.out else message)(line)
+    tags = "gold" if plan.arguments.gold_tags else "parser"
+    signature = f"{reranker.signature(plan.weighing)} evalb=COLLINS tags={tags}"
+    message(f"rerank: signature {signature}")
 
 
 def _count(nbest: NBest, record: Written, counts: Counter[str], table: GoldTable | None) -> None:

@@ -65,7 +65,7 @@ class Kind:
     patience: float
     """Seconds that a child has to notice a cancellation, before it is ended."""
     doing: str
-    """What they do, in the log."""
+    """Work of these children, as the log names it."""
     count: int = 1
     lanes: int = 1
     """Jobs that a child does at once."""

@@ -32,7 +32,7 @@ _WAITING_SHARE = 0.5
 _BATCH_SECONDS = 0.5
 
 BATCH_WAIT_SECONDS = 0.003
-"""How long an idle device waits for more requests to score together."""
+"""Seconds that an idle device waits for more requests to score together."""
 
 # A batch of what is very small, or for clients that come first: the next of them wait for it.
 _SHORT_BATCH_SECONDS = 0.15

@@ -26,7 +26,7 @@ _NO_BRACKETS = re.compile(r"[^\s()]+")
 
 
 def nested_tree(text: str) -> int | None:
-    """Return where a tree with nested brackets begins that goes on to the end of a text; None if
+    """Return the place of a tree with nested brackets that reaches the end of a text; None if
     there is none."""
     match = _NESTED.search(text)
     if match is None:

@@ -59,7 +59,7 @@ def predict(checkpoint: Checkpoint, tree: LinearTree, token: int, name: str) -> 
     """Predict the tree's token number ``token``, from 0, in the order the model reads them; the
     number after the last is that of ``<eos>``.
 
-    Raises InputError if there is no such token.
+    Raises InputError if the tree has no such token.
     """
     all_tokens = (*tree.as_read(checkpoint).tokens, EOS)
     if not 0 <= token < len(all_tokens):

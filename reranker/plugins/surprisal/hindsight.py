@@ -1,4 +1,4 @@
-"""The same measures from a parser's list of whole trees. The list was made knowing the whole
+"""Surprisal's measures from a parser's list of whole trees. The list was made knowing the whole
 sentence, so its measures of a word are hindsight and no reader's surprisal."""
 
 from __future__ import annotations

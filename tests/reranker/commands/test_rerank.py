@@ -372,10 +372,6 @@ def test_scores_that_are_no_log_probabilities_are_named_once_a_file(
 ) -> None:
     file = write(tmp_path / "n.txt", f"0.9\t{CANDIDATES[0]}\n0.8\t{CANDIDATES[1]}\n\n" * 2)
     once = f"rerank: {file}:1: score 0.9 is no log-probability"
-    run = ["--nbest", file, "--models", *models]
-    for arguments, count in [
-        ([*run, "--lm-weight", "0.5"], 1), ([*run, "--lm-weight", "1"], 0),
-        (["grep", "NP", file], 1), (["measure", file], 1),
-    ]:  # fmt: skip
-        main(arguments)
+    for weight, count in (("0.5", 1), ("1", 0)):
+        main(["--nbest", file, "--models", *models, "--lm-weight", weight])
         assert capsys.readouterr().err.count(once) == count

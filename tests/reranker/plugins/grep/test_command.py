@@ -267,3 +267,14 @@ def test_memory_does_not_grow_with_the_stream(tmp_path: Path) -> None:
         )
         peaks.append(int(run.stdout.splitlines()[-1]))
     assert peaks[1] - peaks[0] < 30_000  # kilobytes: 38,000 trees in memory would take 90,000
+
+
+@pytest.mark.parametrize("command", [["grep", "NP"], ["measure"]])
+def test_scores_that_are_no_log_probabilities_are_named_once_a_file(
+    command: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    trees = "0.9\t(S (NP (NN a)))\n0.8\t(S (VP (VB a)))\n\n"
+    file = write(tmp_path / "n.txt", trees * 2)
+    main([*command, file])
+    warning = f"rerank: {file}:1: score 0.9 is no log-probability"
+    assert capsys.readouterr().err.count(warning) == 1
