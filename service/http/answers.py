@@ -25,6 +25,7 @@ from reranker.service.requests.schemas import (
     CohereRequest,
     DocumentsRequest,
     ParseOptions,
+    RankedSentence,
     RankOptions,
     RejectedEntry,
     ScoreRequest,
@@ -36,15 +37,7 @@ CONLLU = "text/x-conllu"
 _OUTPUTS = {"text/plain": "best", CONLLU: "conllu"}
 """What ``rerank parse --output`` calls the answers that are not JSON."""
 
-_SENTENCE_FIELDS = (
-    "id",
-    "status",
-    "best_index",
-    "margin",
-    "confidence",
-    "better_than_first",
-    "fallback",
-)
+*_SENTENCE_FIELDS, _, _ = RankedSentence.model_fields  # the last: ranking, rejected
 _RANKED_FIELDS = (
     "nll", "perplexity", "token_perplexity", "span_nll", "tokens", "unknown_words",
     "parser_score", "duplicate_of", "repaired", "member_nll",

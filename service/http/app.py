@@ -19,7 +19,7 @@ from reranker.service import VERSION
 from reranker.service.errors import RequestError
 from reranker.service.http import openapi, routes
 from reranker.service.http.envelope import JSONLine, envelope, from_http
-from reranker.service.http.middleware import HeadAsGet, KeyCheck, OriginCheck, RequestLog
+from reranker.service.http.middleware import HeadAsGet, RequestCheck, RequestLog
 from reranker.service.http.request_state import state_of
 from reranker.service.lifecycle import Service
 from reranker.service.requests import schemas
@@ -124,8 +124,8 @@ def _add_error_answers(app: FastAPI) -> None:
         kind, *place = first["loc"]  # "query" or "header"; pydantic adds the type of a header
         place = place[:1] if kind == "header" else place
         if first["type"] == "extra_forbidden":
-            query = schemas.QUERIES.get(request.url.path, schemas.QueryOptions)
-            wrong = unknown(place, query.model_fields)
+            forms = schemas.FORMS.get(request.url.path, schemas.FORMS["/rerank"])
+            wrong = unknown(place, forms.query.model_fields)
         else:
             wrong = invalid(place, first["msg"])
         return envelope(wrong, state_of(request).request_id)
@@ -135,8 +135,7 @@ def _add_middleware(app: FastAPI, service: Service) -> None:
     """Add the layers; each wraps the layers before it."""
     settings = service.settings
     app.add_middleware(HeadAsGet)
-    app.add_middleware(KeyCheck, service=service)
-    app.add_middleware(OriginCheck, settings=settings)
+    app.add_middleware(RequestCheck, service=service)
     if settings.cors_origins:
         app.add_middleware(
             CORSMiddleware,

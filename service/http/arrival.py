@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import re
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -15,7 +15,6 @@ from starlette.requests import ClientDisconnect, Request
 from reranker.service.errors import RequestError, too_late
 from reranker.service.http.request_state import state_of
 from reranker.service.requests import charsets
-from reranker.service.requests.bodies import Path
 from reranker.service.requests.reading import Body
 from reranker.service.settings import Settings
 
@@ -29,24 +28,22 @@ class ClientGone(Exception):
 
 
 async def read_body(
-    request: Request,
-    settings: Settings,
-    deadline: float,
-    hold: Callable[[int, int], None],
-) -> bytes:
-    """Return the body; ``hold`` is called with its length so far and in the end.
+    path: str, request: Request, query: BaseModel, settings: Settings, deadline: float
+) -> Body:
+    """Return the body, and what the request says of it; the state's ``hold`` is called with the
+    body's length so far and in the end.
 
     Raises RequestError 413 (too long), 408 (too slow) or 504 (deadline), what ``hold`` raises, and
     ClientGone.
     """
-    limit = settings.max_body_bytes
+    limit, state = settings.max_body_bytes, state_of(request)
     too_long = RequestError(413, "too-large", f"the body is longer than max_body_bytes = {limit}")
     length = 0
     with contextlib.suppress(ValueError):
         length = int(request.headers.get("content-length", 0))
     if length > limit:
         raise too_long
-    hold(0, length)
+    state.hold(0, length)
     body_deadline = time.monotonic() + settings.body_seconds
     body = bytearray()
     try:
@@ -55,15 +52,15 @@ async def read_body(
                 body += chunk
                 if len(body) > limit:
                     raise too_long
-                hold(len(body), length)
+                state.hold(len(body), length)
     except ClientDisconnect as error:
         raise ClientGone from error
     except TimeoutError as error:
         if deadline < body_deadline:
-            raise too_late(deadline - state_of(request).arrived) from error
+            raise too_late(deadline - state.arrived) from error
         message = f"the body did not arrive within body_seconds = {settings.body_seconds:g}"
         raise RequestError(408, "slow-body", message) from error
-    return bytes(body)
+    return Body(path, bytes(body), media_type(request), query, codec(request))
 
 
 async def while_awaited(
@@ -111,11 +108,6 @@ def codec(request: Request) -> str | None:
         message = f"the charset {shown:.100} is not read here: send UTF-8"
         raise RequestError(415, "unsupported-charset", message, "Content-Type")
     return known.pop() if known else None
-
-
-def body_of(path: Path, body: bytes, request: Request, query: BaseModel | None) -> Body:
-    """Return the body with what the request says of it."""
-    return Body(path, body, media_type(request), query, codec(request))
 
 
 def check_media_type(request: Request, *allowed: str) -> None:

@@ -47,8 +47,7 @@ _MOST_FILES = 65_536
 
 
 def raise_file_limit() -> int:
-    """Allow this process as many open files as it may have, which it returns: the limit of most
-    shells is lower."""
+    """Raise this process's limit on open files, low in most shells, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft == resource.RLIM_INFINITY or soft >= wanted:

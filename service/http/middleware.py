@@ -19,7 +19,6 @@ from reranker.service.http.envelope import envelope
 from reranker.service.http.request_state import RequestState, state_of
 from reranker.service.keys import OPEN_PATHS
 from reranker.service.lifecycle import Service
-from reranker.service.settings import Settings
 
 _LOGGER = structlog.get_logger("rerank.request")
 _REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -128,28 +127,37 @@ class HeadAsGet:
         await self._app(scope, receive, send)
 
 
-class OriginCheck:
+class RequestCheck:
     """A layer that refuses what another site's page could have a browser send: requests to a host
     name that is not ours, which DNS can point at any address (421), and requests from an origin
-    that is not among ``cors_origins`` (403). Probes of health may use any name."""
+    that is not among ``cors_origins`` (403). Probes of health may use any name. Then keys are
+    checked (401), inside CORS, since preflight requests carry no key."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service, settings = app, service, service.settings
         self._named = {name.lower().rstrip(".") for name in settings.allow_host}
         self._is_any = "*" in self._named or (settings.has_keys and not self._named)
         self._hosts = self._named | {"localhost", settings.host.lower()}
         self._origins = set(settings.cors_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
-            headers = Headers(scope=scope)
+        if scope["type"] == "http":
+            state = state_of(scope)
             try:
-                self._check_host(headers.get("host", ""))
-                self._check_origin(headers.get("origin"), headers.get("host", ""))
+                self._check(scope["path"], Headers(scope=scope), scope, state)
             except RequestError as error:
-                await envelope(error, state_of(scope).request_id)(scope, receive, send)
+                await envelope(error, state.request_id)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+    def _check(self, path: str, headers: Headers, scope: Scope, state: RequestState) -> None:
+        if path not in OPEN_PATHS:
+            self._check_host(headers.get("host", ""))
+            self._check_origin(headers.get("origin"), headers.get("host", ""))
+        keys = self._service.keys
+        state.key = keys.label(path, headers)
+        state.client = fairness.client(scope, state.key)
+        keys.check(path, state.key, headers)
 
     def _check_host(self, host: str) -> None:
         name = _host_name(host)
@@ -180,23 +188,3 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-class KeyCheck:
-    """A layer that checks keys, inside CORS, since preflight requests carry no key."""
-
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self._app, self._service = app, service
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            state = state_of(scope)
-            try:
-                keys, path, headers = self._service.keys, scope["path"], Headers(scope=scope)
-                state.key = keys.label(path, headers)
-                state.client = fairness.client(scope, state.key)
-                keys.check(path, state.key, headers)
-            except RequestError as error:
-                await envelope(error, state.request_id)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)

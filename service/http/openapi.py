@@ -14,9 +14,6 @@ from reranker.service.http.envelope import JSONLine
 from reranker.service.requests import schemas
 
 _REFERENCE = "#/components/schemas/{model}"
-_FORMS = (schemas.SentencesRequest, schemas.TextRequest, schemas.DocumentsRequest)
-_TEXTS = (schemas.TextToParse, schemas.SentencesToParse, schemas.TokensToParse)
-_TO_READ = (schemas.TextToRead, schemas.SentencesToRead, schemas.TokensToRead)
 _ERRORS = {
     400: "invalid JSON, or bytes that the declared charset does not have",
     401: "missing or invalid key",
@@ -38,8 +35,7 @@ _BODY_ERRORS = (400, 401, 403, 408, 413, 415, 421, 422, 429, 503, 504)
 
 
 def _route(answer: Any, errors: tuple[int, ...], **extra: Any) -> dict[str, Any]:
-    """Return arguments of ``app.get`` or ``app.post``; ``extra`` is added to the path's
-    description."""
+    """Return arguments of ``app.get`` or ``app.post``; ``extra`` describes the path further."""
     responses: dict[int, Any] = {200: {"model": answer}}
     for status in errors:
         responses[status] = {"model": schemas.ErrorAnswer, "description": _ERRORS[status]}
@@ -50,8 +46,10 @@ def _example(model: type[BaseModel]) -> Any:
     return model.model_json_schema()["examples"][0]
 
 
-def _body(*models: type[BaseModel], text: str | None = None) -> dict[str, Any]:
-    """Return a body of one of the models, or a text as in this example."""
+def _body(path: str) -> dict[str, Any]:
+    """Return the body that a path takes: one of its forms, or perhaps a text."""
+    forms = schemas.FORMS[path]
+    models = forms.models.values()
     references = [{"$ref": _REFERENCE.format(model=model.__name__)} for model in models]
     examples = {
         str(model.model_config.get("title", model.__name__)): {"value": _example(model)}
@@ -59,14 +57,14 @@ def _body(*models: type[BaseModel], text: str | None = None) -> dict[str, Any]:
     }
     schema = references[0] if len(references) == 1 else {"anyOf": references}
     content: dict[str, Any] = {"application/json": {"schema": schema, "examples": examples}}
-    if text is not None:
+    if (field := forms.text) is not None:
+        text = _example(forms.models[field])[field]
         content["text/plain"] = {"schema": {"type": "string", "minLength": 1}, "example": text}
     return {"required": True, "content": content}
 
 
-_LISTS = _body(*_FORMS, text=_example(schemas.TextRequest)["nbest"])
 _RANKED = schemas.RerankAnswer | schemas.DocumentsAnswer
-RERANK = _route(_RANKED, _BODY_ERRORS, requestBody=_LISTS)
+RERANK = _route(_RANKED, _BODY_ERRORS, requestBody=_body("/rerank"))
 _LINES = {
     "application/x-ndjson": {
         "schema": {
@@ -77,8 +75,7 @@ _LINES = {
     }
 }
 RERANK["responses"][200]["content"] = _LINES
-_TEXT = _body(*_TEXTS, text=_example(schemas.TextToParse)["text"])
-PARSE = _route(schemas.ParseAnswer, (*_BODY_ERRORS, 406, 501), requestBody=_TEXT)
+PARSE = _route(schemas.ParseAnswer, (*_BODY_ERRORS, 406, 501), requestBody=_body("/parse"))
 PARSE["responses"][200]["content"] = {
     "text/plain": {
         "schema": {"type": "string", "description": "the best tree of each sentence, one a line"}
@@ -88,10 +85,9 @@ PARSE["responses"][200]["content"] = {
     },
     **_LINES,
 }
-_READ = _body(*_TO_READ, text=_example(schemas.TextToParse)["text"])
-SURPRISAL = _route(schemas.SurprisalAnswer, (*_BODY_ERRORS, 404), requestBody=_READ)
-VALIDATE = _route(schemas.ValidateAnswer, _BODY_ERRORS, requestBody=_LISTS)
-SCORE = _route(schemas.ScoreAnswer, _BODY_ERRORS, requestBody=_body(schemas.ScoreRequest))
+SURPRISAL = _route(schemas.SurprisalAnswer, (*_BODY_ERRORS, 404), requestBody=_body("/surprisal"))
+VALIDATE = _route(schemas.ValidateAnswer, _BODY_ERRORS, requestBody=_body("/validate"))
+SCORE = _route(schemas.ScoreAnswer, _BODY_ERRORS, requestBody=_body("/score"))
 RELOAD = _route(schemas.ReloadAnswer, (401, 403, 409, 421, 422, 503))
 MODELS = _route(schemas.ModelsAnswer, (401, 421, 503))
 INFO = _route(schemas.InfoAnswer, (401, 421, 503))
@@ -107,7 +103,10 @@ def written(app: FastAPI, has_keys: bool) -> bytes:
     )
     components = document["components"]
     models: list[tuple[type[BaseModel], JsonSchemaMode]] = [
-        (model, "validation") for model in (*_FORMS, *_TEXTS, *_TO_READ, schemas.ScoreRequest)
+        (model, "validation")
+        for path, forms in schemas.FORMS.items()
+        if path in document["paths"]
+        for model in forms.models.values()
     ]
     _, definitions = models_json_schema(models, ref_template=_REFERENCE)
     components["schemas"] |= definitions["$defs"]

@@ -13,21 +13,18 @@ from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from starlette.requests import Request
-
 from reranker.nbest import NBest
 from reranker.parsers.language import LanguageCheck
 from reranker.process.cancellation import Cancellation
 from reranker.ranking import Scored
 from reranker.service.children.scoring import Models
 from reranker.service.errors import RequestError
-from reranker.service.http import answers, arrival, streams
+from reranker.service.http import answers, streams
 from reranker.service.http.answers import AnswerWriter
-from reranker.service.http.request_state import state_of
+from reranker.service.http.request_state import RequestState
 from reranker.service.lifecycle import Service
-from reranker.service.requests import schemas
-from reranker.service.requests.bodies import Path
-from reranker.service.requests.reading import Contents
+from reranker.service.requests.reading import Body, Contents
+from reranker.service.requests.schemas import ScoreRequest
 
 _LOGGED = 2000  # bytes of a text
 
@@ -44,38 +41,28 @@ Group = Sequence[tuple[NBest, list[Scored]]]
 class RankedRequest:
     """A request for trees in order, or for their scores."""
 
-    def __init__(
-        self,
-        request: Request,
-        service: Service,
-        path: Path,
-        query: schemas.QueryOptions | schemas.ParseQuery | None,
-        form: str,
-    ) -> None:
-        """Describe the request; ``form`` is the media type of the answer."""
-        self._request, self._service = request, service
-        self._path, self._query, self._form = path, query, form
-        self._state = state_of(request)
+    def __init__(self, service: Service, state: RequestState, form: str) -> None:
+        """Take the state of the request; ``form`` is the media type of the answer."""
+        self._service, self._state, self._form = service, state, form
+        self._usage = Counter[str]()
 
     async def answer(
-        self, body: bytes, models: Models, deadline: float
+        self, body: Body, models: Models, deadline: float
     ) -> bytes | streams.TextAnswer | streams.Lines:
         """Return the answer to a body, in the form that the client takes; raises RequestError."""
-        service, client, details = self._service, self._state.client, self._state.details
-        if self._path == "/parse" and not service.has_parser:
+        service, state = self._service, self._state
+        size, form = len(body.content), self._form
+        if body.path == "/parse" and not service.has_parser:
             raise RequestError(501, "no-parser", _NO_PARSER)
-        asked_body = arrival.body_of(self._path, body, self._request, self._query)
         if service.settings.log_text:
-            details["text"] = body[:_LOGGED].decode(asked_body.codec or "utf-8", "replace")
-        if self._path != "/parse":
-            service.expect(len(body), client, deadline)
-        contents = await service.readers.read(asked_body, client)
-        given = _Given(contents, models, deadline, len(body))
-        details.update(_counted(contents))
-        form = self._form
-        writer = answers.writer(
-            form, self._state.request_id, models, contents.asked, contents.warnings
-        )
+            text = body.content[:_LOGGED].decode(body.codec or "utf-8", "replace")
+            state.details["text"] = text
+        if body.path != "/parse":
+            service.expect(size, state.client, deadline)
+        contents = await service.readers.read(body, state.client)
+        state.details.update(_counted(contents))
+        writer = answers.writer(form, state.request_id, models, contents.asked, contents.warnings)
+        given = _Given(contents, models, deadline, size, state.client)
         if form == streams.LINES and writer.has_lines and (contents.lists or contents.sentences):
             lines = self._lines(given, writer)
             return streams.Lines(await anext(lines), lines)
@@ -87,8 +74,8 @@ class RankedRequest:
         """Return the whole answer. The written sentences of a text count like its body, which is
         far shorter."""
         entries = list[bytes]()
-        usage, size = Counter[str](), given.size
-        async with contextlib.aclosing(self._written(given, writer, usage)) as groups:
+        size = given.size
+        async with contextlib.aclosing(self._written(given, writer)) as groups:
             async for group in groups:
                 entries += group
                 size += sum(map(len, group))
@@ -96,33 +83,31 @@ class RankedRequest:
                     self._state.hold(size, 0)
 
         def whole(_: Cancellation) -> bytes:
-            return writer.whole(entries, usage or answers.usage_of_scored([], []))
+            return writer.whole(entries, self._usage or answers.usage_of([], 0))
 
         return await self._service.in_thread(whole, given.size)
 
     async def _lines(self, given: _Given, writer: AnswerWriter) -> AsyncGenerator[bytes]:
-        sentences, usage, start = len(given.contents.sentences), Counter[str](), b""
-        async with contextlib.aclosing(self._written(given, writer, usage)) as groups:
+        sentences, start = len(given.contents.sentences), b""
+        async with contextlib.aclosing(self._written(given, writer)) as groups:
             async for group in groups:
                 lines = [*map(writer.line, group)]
                 if not start:
                     start = writer.start_line(None if sentences else self._known, sentences)
                     lines.insert(0, start)
                 yield b"".join(lines)
-        yield writer.end_line(usage if sentences else None)
+        yield writer.end_line(self._usage if sentences else None)
 
-    async def _written(
-        self, given: _Given, writer: AnswerWriter, usage: Counter[str]
-    ) -> AsyncGenerator[list[bytes]]:
-        """Yield the written lists, in order, a few at a time, and count the lists in ``usage``."""
+    async def _written(self, given: _Given, writer: AnswerWriter) -> AsyncGenerator[list[bytes]]:
+        """Yield the written lists, in order, a few at a time, and count the lists."""
         service, place = self._service, 0
         parser = given.models.parser if given.contents.sentences else None
         check = LanguageCheck(parser.language, parser.unknown_words) if parser else None
-        work = await service.work(*given, self._state.client)
+        work = await service.work(*given)
         self._known = answers.usage_of(work.lists, work.tokens)
         async with contextlib.aclosing(service.engines.score(work)) as groups:
             async for group in groups:
-                job = partial(self._write, writer, group, place, usage, check)
+                job = partial(self._write, writer, group, place, check)
                 yield await service.in_thread(job, given.size)
                 place += len(group)
         if check is not None:
@@ -133,7 +118,6 @@ class RankedRequest:
         writer: AnswerWriter,
         group: Group,
         place: int,
-        usage: Counter[str],
         check: LanguageCheck | None,
         _: Cancellation,
     ) -> list[bytes]:
@@ -141,23 +125,24 @@ class RankedRequest:
         if check is not None:
             for nbest, _scores in group:
                 writer.warn(check.add("text", nbest.words))
-        if self._path != "/score":
+        if not isinstance(writer.asked, ScoreRequest):
             self._service.metrics.ranked(ranked, sum(len(nbest.words) for nbest, _ in group))
         lists, scores = zip(*group, strict=True)
-        usage.update(answers.usage_of_scored(lists, scores))
+        self._usage.update(answers.usage_of_scored(lists, scores))
         names = ("candidates", "rejected")
-        self._state.details.update({name: usage[name] for name in names})
+        self._state.details.update({name: self._usage[name] for name in names})
         return [writer.entry(number, ranking) for number, ranking in enumerate(ranked, place)]
 
 
 class _Given(NamedTuple):
-    """Lists or sentences to be scored, and the models for them."""
+    """The arguments of ``Service.work``: lists or sentences to be scored, the models for them, and
+    the bytes of the body."""
 
     contents: Contents
     models: Models
     deadline: float
     size: int
-    """Bytes of the body."""
+    client: str
 
 
 def _counted(contents: Contents) -> dict[str, int]:

@@ -14,10 +14,6 @@ from reranker.service.keys import NO_KEY
 _NAME = "rerank"
 
 
-def _hold_nothing(count: int, expected: int) -> None:
-    """Hold no bytes: before a body is read none are counted."""
-
-
 @dataclass(slots=True)
 class RequestState:
     """The state of one request, from its arrival to its line in the log."""
@@ -30,7 +26,7 @@ class RequestState:
     """The one whom the request counts for."""
     details: dict[str, object] = field(default_factory=dict)
     """Fields of the log."""
-    hold: Callable[[int, int], None] = _hold_nothing
+    hold: Callable[[int, int], None] = lambda count, expected: None
     """Charges the client for the bytes that the request holds: see ``BodyBytes.held``."""
 
     def add_to(self, scope: Scope) -> None:

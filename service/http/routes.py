@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Header, Query, Request
 from fastapi.responses import Response
-from pydantic import Field
+from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from reranker.nbest import FORMATS
@@ -31,7 +31,7 @@ from reranker.service.http.request_state import state_of
 from reranker.service.http.streams import LINES
 from reranker.service.lifecycle import Service
 from reranker.service.requests import schemas
-from reranker.service.requests.reading import Contents
+from reranker.service.requests.reading import Body, Contents
 from reranker.service.scheduling.queue import BATCH_WAIT_SECONDS
 
 JSON = "application/json"
@@ -68,7 +68,7 @@ AskingNothing = Annotated[schemas.NoOptions, Query()]
 Fewer = Annotated[bool, Query(description="accept fewer models than before; else that is an error")]
 
 Answer = bytes | streams.TextAnswer | streams.Lines
-Job = Callable[[bytes, Models, float], Coroutine[None, None, Answer]]
+Job = Callable[[Body, Models, float], Coroutine[None, None, Answer]]
 
 
 async def rerank(
@@ -80,19 +80,14 @@ async def rerank(
     the options in the query. A candidate that is not a tree is `rejected`; the others are still
     ranked.
     """
-    arrival.check_media_type(request, "application/json", "text/plain")
-    form = LINES if streams.are_wanted(request) else JSON
-    ranked = RankedRequest(request, service, "/rerank", query, form)
-    return await _answer(request, service, timeout, ranked.answer)
+    return await _ranked("/rerank", request, service, query, timeout)
 
 
 async def rerank_as_cohere(
     request: Request, service: Running, query: AskingNothing, timeout: Timeout = None
 ) -> Response:
     """Order the documents of one list, in the form of version 2 of Cohere's interface."""
-    arrival.check_media_type(request, "application/json")
-    ranked = RankedRequest(request, service, "/v2/rerank", None, JSON)
-    return await _answer(request, service, timeout, ranked.answer)
+    return await _ranked("/v2/rerank", request, service, query, timeout)
 
 
 async def parse(
@@ -105,18 +100,14 @@ async def parse(
     tree (`fallback`), and `rejected` says why. `Accept` chooses JSON, the best trees alone, a line
     for each sentence (`text/plain`), or CoNLL-U (`text/x-conllu`).
     """
-    arrival.check_media_type(request, "application/json", "text/plain")
-    ranked = RankedRequest(request, service, "/parse", query, accepting.chosen(request, _FORMS))
-    return await _answer(request, service, timeout, ranked.answer)
+    return await _ranked("/parse", request, service, query, timeout)
 
 
 async def score(
     request: Request, service: Running, query: AskingNothing, timeout: Timeout = None
 ) -> Response:
     """Return the log-probability of each tree, in the order given."""
-    arrival.check_media_type(request, "application/json")
-    ranked = RankedRequest(request, service, "/score", None, JSON)
-    return await _answer(request, service, timeout, ranked.answer)
+    return await _ranked("/score", request, service, query, timeout)
 
 
 async def surprisal(
@@ -129,32 +120,30 @@ async def surprisal(
     `text/plain`, with the options in the query. A sentence of too many words is not read, and
     `problem` says so.
     """
-    arrival.check_media_type(request, "application/json", "text/plain")
+    arrival.check_media_type(request, JSON, "text/plain")
+    state = state_of(request)
 
-    async def job(body: bytes, models: Models, deadline: float) -> bytes:
+    async def job(given: Body, models: Models, deadline: float) -> bytes:
         if (model := forward_model(models)) is None:
             raise RequestError(404, "no-forward-model", _NO_FORWARD_MODEL)
-        given = arrival.body_of("/surprisal", body, request, query)
-        state = state_of(request)
         contents = await service.readers.read(given, state.client)
         read = await service.word_readers.read(contents, model, state.client)
         return answers.surprisals(state.request_id, read, contents.warnings)
 
-    return await _answer(request, service, timeout, job)
+    return await _answer("/surprisal", request, service, query, timeout, job)
 
 
 async def validate(
     request: Request, service: Running, query: Asking, timeout: Timeout = None
 ) -> Response:
     """Report the contents and the faults of lists; nothing is scored."""
-    arrival.check_media_type(request, "application/json", "text/plain")
+    arrival.check_media_type(request, JSON, "text/plain")
 
-    async def job(body: bytes, models: Models, deadline: float) -> bytes:
-        given = arrival.body_of("/validate", body, request, query)
+    async def job(given: Body, models: Models, deadline: float) -> bytes:
         contents = await service.readers.read(given, state_of(request).client)
-        return await service.in_thread(partial(_report, contents, models), len(body))
+        return await service.in_thread(partial(_report, contents, models), len(given.content))
 
-    return await _answer(request, service, timeout, job)
+    return await _answer("/validate", request, service, query, timeout, job)
 
 
 def _report(contents: Contents, models: Models, cancellation: Cancellation) -> bytes:
@@ -230,7 +219,26 @@ async def metrics(service: Running) -> Response:
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
 
 
-async def _answer(request: Request, service: Service, timeout: float | None, job: Job) -> Response:
+async def _ranked(
+    path: str, request: Request, service: Service, query: BaseModel, timeout: float | None
+) -> Response:
+    arrival.check_media_type(request, *schemas.FORMS[path].media)
+    if path == "/parse":
+        form = accepting.chosen(request, _FORMS)
+    else:
+        form = LINES if streams.are_wanted(request) else JSON
+    ranked = RankedRequest(service, state_of(request), form)
+    return await _answer(path, request, service, query, timeout, ranked.answer)
+
+
+async def _answer(
+    path: str,
+    request: Request,
+    service: Service,
+    query: BaseModel,
+    timeout: float | None,
+    job: Job,
+) -> Response:
     """Run ``job`` on the body, until the deadline or until the client hangs up."""
     settings, state = service.settings, state_of(request)
     seconds = min(timeout or settings.request_seconds, settings.max_request_seconds)
@@ -240,7 +248,7 @@ async def _answer(request: Request, service: Service, timeout: float | None, job
             models = held.enter_context(service.visit(state.client))
             # Kept for answers that are much longer than their bodies.
             state.hold = held.enter_context(service.body_bytes.held(state.client))
-            body = await arrival.read_body(request, settings, deadline, state.hold)
+            body = await arrival.read_body(path, request, query, settings, deadline)
             content = await arrival.while_awaited(request, job(body, models, deadline), deadline)
         except arrival.ClientGone:
             service.metrics.dropped.labels("disconnect").inc()

@@ -5,41 +5,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from reranker.service.errors import RequestError
 from reranker.service.limits import Limits
-from reranker.service.requests.schemas import (
-    PARSE_FORMS,
-    RERANK_FORMS,
-    SURPRISAL_FORMS,
-    Asked,
-    CohereRequest,
-    Forms,
-    ScoreRequest,
-    TextRequest,
-    TextToParse,
-    TextToRead,
-)
-
-Path = Literal["/rerank", "/v2/rerank", "/parse", "/score", "/surprisal", "/validate"]
-
-_OF_JSON: dict[Path, Forms] = {
-    "/rerank": RERANK_FORMS,
-    "/v2/rerank": Forms(documents=CohereRequest),
-    "/validate": RERANK_FORMS,
-    "/parse": PARSE_FORMS,
-    "/surprisal": SURPRISAL_FORMS,
-    "/score": Forms(trees=ScoreRequest),
-}
-_OF_TEXT: dict[Path, tuple[Any, str]] = {
-    "/rerank": (TextRequest, "nbest"),
-    "/validate": (TextRequest, "nbest"),
-    "/parse": (TextToParse, "text"),
-    "/surprisal": (TextToRead, "text"),
-}
+from reranker.service.requests.schemas import FORMS, Asked, Forms
 
 # Of a field that is compared with those that there are.
 _LONGEST_NAME = 40
@@ -79,20 +51,23 @@ def _count_outside_strings(body: bytes, most: int) -> int:
     return count + _count(body[start:])
 
 
-def parse(path: Path, body: bytes, media: str, query: BaseModel | None) -> Asked:
+def parse(path: str, body: bytes, media: str, query: BaseModel | None) -> Asked:
     """Return the request that a body is; options of the query are used where the body has none.
 
     Raises RequestError 400 if the body is not JSON, and 422 at its first error if it is not as
     documented.
     """
+    forms = FORMS[path]
     if media == "text/plain":
-        kind, field = _OF_TEXT[path]
+        field = forms.text
+        assert field is not None
         if field == "nbest" and not body.strip():
             raise RequestError(422, "unreadable", "the body is empty", field)
         text = body.decode("utf-8", "surrogateescape")
+        kind: Any = forms.models[field]
         given: Asked = kind.model_construct(None, **{field: text})
     else:
-        given = _parse_json(path, body)
+        given = _parse_json(forms, body)
     options = query.model_dump(exclude_unset=True) if query else {}
     fields = type(given).model_fields
     for name in options.keys() - fields.keys():
@@ -101,8 +76,7 @@ def parse(path: Path, body: bytes, media: str, query: BaseModel | None) -> Asked
     return given.model_copy(update={name: options[name] for name in missing & options.keys()})
 
 
-def _parse_json(path: Path, body: bytes) -> Asked:
-    forms = _OF_JSON[path]
+def _parse_json(forms: Forms, body: bytes) -> Asked:
     try:
         asked: Asked = forms.adapter.validate_json(body)
         return asked

@@ -173,8 +173,7 @@ def _tree(entry: str | schemas.CandidateEntry | schemas.DocumentEntry) -> str:
 
 
 def _source(format_name: str, room: Room, repair: bool | None = None) -> Source:
-    """Return the source of trees in the notation of a format; in many, each tree shows its own
-    notation."""
+    """Return the source of trees of a format; in many, each tree shows its own notation."""
     if format_name == "ptb":
         return Source("the request", Notation.BRACKETS, repair, room=room)
     notation = DIALECTS[format_name].notation if format_name in DIALECTS else None

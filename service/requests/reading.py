@@ -11,7 +11,6 @@ from reranker.nbest import NBest
 from reranker.process.cancellation import Cancellation
 from reranker.service.limits import Limits
 from reranker.service.requests import bodies, schemas
-from reranker.service.requests.bodies import Path
 from reranker.service.requests.charsets import as_utf8
 from reranker.service.requests.lists import read_lists, read_trees
 from reranker.service.requests.texts import read_sentences, warnings_of
@@ -21,7 +20,7 @@ from reranker.text.reading import TextSentence
 class Body(NamedTuple):
     """A body, and the path it was sent to."""
 
-    path: Path
+    path: str
     content: bytes
     media: str
     query: BaseModel | None

@@ -226,17 +226,19 @@ class CohereRequest(DocumentsRequest):
 
 
 class Forms:
-    """The forms that a body may have, by their tags. It has the first whose tag is one of its
-    fields, else the last."""
+    """The forms that a body may have, by their tags. It has the form whose tag is one of its fields
+    (of several, the first in the alphabet), else the first form. ``query`` has the options that are
+    used where a body has none."""
 
-    def __init__(self, **models: type[_Strict]) -> None:
-        *tags, default = models
+    def __init__(self, query: type[BaseModel], **models: type[_Strict]) -> None:
+        default, *others = models
+        tags = sorted(others)
 
         def tag_of(body: Any) -> str:
             fields = body if isinstance(body, dict) else ()
             return next((tag for tag in tags if tag in fields), default)
 
-        self._models = models
+        self.query, self.models = query, models
         tagged = [Annotated[model, Tag(tag)] for tag, model in models.items()]
         kind: Any = functools.reduce(operator.or_, tagged)
         if tags:
@@ -244,20 +246,29 @@ class Forms:
         self.adapter: TypeAdapter[Any] = TypeAdapter(kind)
 
     @property
+    def text(self) -> str | None:
+        """Return the field that a plain text is; None if it is refused."""
+        return next((tag for tag in ("nbest", "text") if tag in self.models), None)
+
+    @property
+    def media(self) -> tuple[str, ...]:
+        """Return the media types that a body may have."""
+        return ("application/json",) if self.text is None else ("application/json", "text/plain")
+
+    @property
     def is_one(self) -> bool:
-        return len(self._models) == 1
+        return len(self.models) == 1
 
     def has_field(self, name: str | int) -> bool:
         """Return whether any of the forms has a field."""
-        return any(name in model.model_fields for model in self._models.values())
+        return any(name in model.model_fields for model in self.models.values())
 
     def place(self, location: Sequence[str | int]) -> tuple[list[str | int], list[str]]:
         """Return the place of an error of pydantic's without the names that pydantic adds, and the
         fields of the object that it is in."""
-        tags, place = [*self._models][-1:], [*location]
-        if not self.is_one and place:
-            tags = [str(place.pop(0))]
-        model = self._models[tags[0]]
+        place = [*location]
+        tag = next(iter(self.models)) if self.is_one or not place else str(place.pop(0))
+        model = self.models[tag]
         if len(place) > 1:
             named = [_NESTED[name] for name in place if name in _NESTED]
             model = named[-1] if named else CandidateList
@@ -272,7 +283,6 @@ _NESTED: dict[str | int, type[_Strict]] = {
 
 
 AnyRequest = SentencesRequest | TextRequest | DocumentsRequest
-RERANK_FORMS = Forms(documents=DocumentsRequest, nbest=TextRequest, sentences=SentencesRequest)
 
 
 class ScoreRequest(_Strict):
@@ -319,7 +329,6 @@ class TokensToParse(ParseOptions, GivenTokens):
 
 
 AnyToParse = TextToParse | SentencesToParse | TokensToParse
-PARSE_FORMS = Forms(sentences=SentencesToParse, tokens=TokensToParse, text=TextToParse)
 
 
 class SurprisalOptions(_Strict):
@@ -338,15 +347,6 @@ class SurprisalOptions(_Strict):
 
 class SurprisalQuery(SurprisalOptions):
     model_config = ConfigDict(strict=False)
-
-
-QUERIES: dict[str, type[BaseModel]] = {
-    "/parse": ParseQuery,
-    "/surprisal": SurprisalQuery,
-    "/score": NoOptions,
-    "/v2/rerank": NoOptions,
-}
-"""The options that a path's query may have, where they are not ``QueryOptions``."""
 
 
 class TextToRead(SurprisalOptions, GivenText):
@@ -368,10 +368,23 @@ class TokensToRead(SurprisalOptions, GivenTokens):
 
 
 AnyToRead = TextToRead | SentencesToRead | TokensToRead
-SURPRISAL_FORMS = Forms(sentences=SentencesToRead, tokens=TokensToRead, text=TextToRead)
 
 
 Asked = AnyRequest | AnyToParse | AnyToRead | ScoreRequest
+_LISTS = Forms(
+    QueryOptions, sentences=SentencesRequest, nbest=TextRequest, documents=DocumentsRequest
+)
+FORMS: dict[str, Forms] = {
+    "/rerank": _LISTS,
+    "/v2/rerank": Forms(NoOptions, documents=CohereRequest),
+    "/validate": _LISTS,
+    "/parse": Forms(ParseQuery, text=TextToParse, sentences=SentencesToParse, tokens=TokensToParse),
+    "/surprisal": Forms(
+        SurprisalQuery, text=TextToRead, sentences=SentencesToRead, tokens=TokensToRead
+    ),
+    "/score": Forms(NoOptions, trees=ScoreRequest),
+}
+"""What may be sent to each path."""
 
 
 class Model(BaseModel):

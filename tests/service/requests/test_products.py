@@ -13,7 +13,6 @@ from reranker.nbest.notation import Skeleton
 from reranker.process.cancellation import Cancellation
 from reranker.service.errors import RequestError
 from reranker.service.limits import Limits
-from reranker.service.requests.bodies import Path
 from reranker.service.requests.reading import Body, read
 from reranker.service.settings import load_settings
 
@@ -21,7 +20,7 @@ SHORT = "(S XX )S"
 LIMITS = Limits.of(load_settings({}))
 
 
-def read_lists(path: Path, **fields: object) -> list[NBest]:
+def read_lists(path: str, **fields: object) -> list[NBest]:
     body = Body(path, json.dumps(fields).encode(), "application/json", None)
     return read(body, LIMITS, Cancellation()).lists
 
@@ -46,7 +45,7 @@ def test_a_product_is_refused_before_the_work(name: str, added: list[int]) -> No
     bomb = PRODUCTS[name]()
     assert bomb.path in ("/rerank", "/validate")
     with pytest.raises(RequestError) as caught:
-        body = Body(bomb.path, bomb.body, bomb.media, None)  # type: ignore[arg-type]
+        body = Body(bomb.path, bomb.body, bomb.media, None)
         read(body, LIMITS, Cancellation())
     assert (caught.value.status, caught.value.code) == (422, "over-limit")
     assert caught.value.param in json.loads(bomb.body)
