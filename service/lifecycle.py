@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import structlog
 
@@ -25,6 +25,7 @@ from reranker.service.keys import Keys
 from reranker.service.metrics import Metrics
 from reranker.service.requests.reading import Contents
 from reranker.service.scheduling.engines import Engines
+from reranker.service.scheduling.pool import Pool
 from reranker.service.scheduling.readers import LONG_BODY, Readers
 from reranker.service.scheduling.surprisals import WordReaders
 from reranker.service.scheduling.work import Work
@@ -116,8 +117,8 @@ class Service:
         await asyncio.to_thread(self.engines.stop)
         for threads in (self._pool, self._long_pool):
             threads.shutdown(wait=False, cancel_futures=True)
-        closing = [pool.close for pool in (*self.readers.pools, self.word_readers.pool)]
-        await asyncio.gather(*map(asyncio.to_thread, closing))
+        pools: list[Pool[Any]] = [*self.readers.pools, self.word_readers.pool]
+        await asyncio.gather(*(asyncio.to_thread(pool.close) for pool in pools))
 
     async def drain(self) -> None:
         """Refuse new requests and wait for those accepted, no longer than the settings say."""
@@ -203,8 +204,7 @@ class Service:
     async def work(
         self, contents: Contents, models: Models, deadline: float, size: int, client: str
     ) -> Work:
-        """Return what there is to score, or to parse first, in a body of ``size`` bytes, for
-        ``engines.score``."""
+        """Return what to score, or to parse first, in a body of ``size`` bytes."""
 
         def made(_: Cancellation) -> Work:
             return Work(
@@ -294,8 +294,7 @@ def _collect_garbage_bit_by_bit() -> None:
 
 
 async def _return_freed_memory() -> None:
-    """Return freed memory now and then: else the memory that bodies and answers held in small
-    pieces grows for hours."""
+    """Return freed memory now and then, or memory in small pieces grows for hours."""
     while True:
         await asyncio.sleep(RETURNING_SECONDS)
         await asyncio.to_thread(return_freed_memory)

@@ -54,9 +54,11 @@ class ParserModel(NamedTuple):
         return sum(map(self.vocabulary.is_unknown, words))
 
 
-class Description(NamedTuple):
-    """A child's description of models that it has loaded."""
+@dataclass(eq=False)
+class Models(Ranker):
+    """An ensemble in the scoring children, which keep the ensemble as long as this object lives."""
 
+    number: int
     members: tuple[ChildMember, ...]
     combination: Combination
     weighing: Weighing
@@ -66,15 +68,6 @@ class Description(NamedTuple):
     parser: ParserModel | None
     no_parser: str
     """Why there is none."""
-
-
-class Models(Ranker):
-    """An ensemble in the scoring children, which keep the ensemble as long as this object lives."""
-
-    def __init__(self, number: int, description: Description) -> None:
-        self.number = number
-        self.members, self.combination, self.weighing, self.calibration = description[:4]
-        self.device, self.precision, self.parser, self.no_parser = description[4:]
 
 
 class ToScore(NamedTuple):
@@ -113,8 +106,7 @@ class ScoringChild:
         slots: Sequence[tuple[int, int]],
         ended: Callable[[Lost], None] = lambda why: None,
     ) -> None:
-        """Describe the child: ``slots`` are threads and niceness of each slot; ``ended`` is called
-        when the child has died."""
+        """Take threads and niceness of each slot; ``ended`` is called when the child has died."""
         self._settings = settings
         self._child = Child("scoring", slots, settings.heartbeat_seconds, ended=ended)
         self._lock = threading.Lock()
@@ -133,9 +125,8 @@ class ScoringChild:
     def load(self) -> Models:
         """Load the models that the settings name; raises RerankError."""
         with self._lock:
-            number = next(_NUMBERS)
-            models = Models(number, self._load(number, self._settings.sha256, None))
-            self._models[number] = models
+            models = self._load(next(_NUMBERS), self._settings.sha256, None)
+            self._models[models.number] = models
             return models
 
     def ensure(self, models: Models) -> None:
@@ -168,8 +159,7 @@ class ScoringChild:
     def score(
         self, models: Models, batch: ToScore, cancellation: Cancellation, slot: int = 0
     ) -> BatchScores:
-        """Return the scores of each list. Raises Stopped if cancelled, and Lost if the child cannot
-        score the lists."""
+        """Return the scores of each list. Raises Stopped if cancelled, and Lost on failure."""
         self.ensure(models)
         scores: BatchScores = self._child.started().reply(
             batch, cancellation, lane=1 + slot, is_watched=True
@@ -177,7 +167,7 @@ class ScoringChild:
         self.device_memory = scores.memory
         return scores
 
-    def _load(self, number: int, sha256: Sequence[str], parser: str | None) -> Description:
+    def _load(self, number: int, sha256: Sequence[str], parser: str | None) -> Models:
         """Have models loaded, and the parser's: the one with the hash ``parser``, if given. Raises
         RerankError, also for a parser's model that is named and does not work."""
         settings = self._settings
@@ -185,14 +175,14 @@ class ScoringChild:
         choice = settings.parser_choice
         try:
             process = self._child.started()
-            description: Description = process.reply(("load", number, loading, choice))
+            models: Models = process.reply(("load", number, loading, choice))
         except Lost as error:
             raise RerankError(error.description.get("message") or str(error)) from error
         except MemoryError as error:
             raise RerankError(f"the models could not be loaded: {error}") from error
-        if description.parser is None and settings.parser_model:
-            raise RerankError(description.no_parser)
-        model = description.parser
+        model = models.parser
+        if model is None and settings.parser_model:
+            raise RerankError(models.no_parser)
         if model is not None and model.language != settings.text_language:
             language = language_name(model.language)
             raise RerankError(
@@ -204,4 +194,4 @@ class ScoringChild:
             self._loaded.clear()
             self._loaded_in = process
         self._loaded.add(number)
-        return description
+        return models

@@ -24,7 +24,7 @@ from reranker.service.children.halving import score_in_halves
 from reranker.service.children.scoring import (
     BatchScores,
     ChildMember,
-    Description,
+    Models,
     ParserModel,
     ToScore,
 )
@@ -49,8 +49,7 @@ class _LoadedEnsemble(NamedTuple):
 
 
 def lanes(slots: Sequence[tuple[int, int]]) -> list[Lane]:
-    """Return a lane that loads, and one for each slot: ``slots`` are threads and niceness of each
-    slot of the queue."""
+    """Return a lane that loads, and one for each slot, which has threads and a niceness."""
     import reranker.pipeline  # noqa: F401  which takes seconds, before the child beats
     from reranker.scoring.lanes import Lanes
 
@@ -61,12 +60,12 @@ def lanes(slots: Sequence[tuple[int, int]]) -> list[Lane]:
     ]
 
 
-def _control(models: dict[int, _LoadedEnsemble], request: Request) -> Description | None:
+def _control(models: dict[int, _LoadedEnsemble], request: Request) -> Models | None:
     """Load or forget models; raises RerankError if models cannot be loaded."""
     match request.value:
         case "load", number, loading, choice:
-            models[number], description = _load(loading, choice)
-            return description
+            models[number], without_weights = _load(number, loading, choice)
+            return without_weights
         case "forget", numbers:
             for number in numbers:
                 models.pop(number, None)
@@ -75,7 +74,9 @@ def _control(models: dict[int, _LoadedEnsemble], request: Request) -> Descriptio
     return None
 
 
-def _load(loading: dict[str, Any], choice: ParserChoice) -> tuple[_LoadedEnsemble, Description]:
+def _load(
+    number: int, loading: dict[str, Any], choice: ParserChoice
+) -> tuple[_LoadedEnsemble, Models]:
     from reranker import Reranker
 
     reranker, parser, no_parser = Reranker.load(**loading), None, ""
@@ -88,7 +89,8 @@ def _load(loading: dict[str, Any], choice: ParserChoice) -> tuple[_LoadedEnsembl
         ChildMember(member.name, member.sha256, member.vocabulary, member.parameters)
         for member in reranker.members
     )
-    description = Description(
+    without_weights = Models(
+        number,
         members,
         reranker.combination,
         reranker.weighing,
@@ -98,7 +100,7 @@ def _load(loading: dict[str, Any], choice: ParserChoice) -> tuple[_LoadedEnsembl
         None if parser is None else ParserModel(parser.sha256, parser.language, parser.vocabulary),
         no_parser,
     )
-    return _LoadedEnsemble(reranker, parser), description
+    return _LoadedEnsemble(reranker, parser), without_weights
 
 
 def _score(models: dict[int, _LoadedEnsemble], lanes: Lanes, request: Request) -> BatchScores:

@@ -122,8 +122,7 @@ class Engines:
             engine.child.forget_unused()
 
     def start(self, current: Callable[[], Models | None]) -> None:
-        """Warm up, and then score what is in the queue. ``current`` are the models that a child
-        starts with, now and after it has died."""
+        """Warm up, and then score what waits; a child starts with the models of ``current``."""
         self._current = current
         for engine in self._engines:
             self._start(engine)
@@ -303,8 +302,7 @@ def _seconds(call: Callable[[], object]) -> float:
 
 
 def _warm_up_lists() -> tuple[NBest, NBest, NBest]:
-    """Return a list of 50 trees of 20 words, a list of one of these, and a list of one tree of one
-    word."""
+    """Return 50 trees of 20 words, one of these trees, and a tree of one word, as lists."""
     phrases = ["(NP (DT the) (NN cat))"] * 10
     trees = [
         f"(S1 (S {' '.join(phrases[:first])} (VP {' '.join(phrases[first:last])}) "

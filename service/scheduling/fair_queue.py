@@ -42,8 +42,7 @@ class Turns(Generic[Who]):
             )
 
     def leave(self, who: Who, will_be_back: bool = False) -> None:
-        """Remove a client or request. With ``will_be_back``, the service that it was given is
-        remembered for some seconds."""
+        """Remove a client or request; one that ``will_be_back`` is remembered for some seconds."""
         given, now = self._given.pop(who), time.monotonic()
         if will_be_back:
             self._gone[who] = given, now
@@ -64,8 +63,7 @@ class Turns(Generic[Who]):
         return self._given[who]
 
     def is_ahead(self, who: Who) -> bool:
-        """Return whether a client has some of ``ahead`` left; after the client has left, whether
-        some was left then."""
+        """Return whether a client has some of ``ahead`` left, or had when the client left."""
         had, _ = self._gone.get(who, (math.inf, 0.0))
         return self._given.get(who, had) < self._now
 

@@ -25,6 +25,7 @@ from reranker.service.children.child import Child
 from reranker.service.errors import Lost, RequestError, draining
 from reranker.service.metrics import Metrics
 from reranker.service.scheduling.fair_queue import FairQueue
+from reranker.service.settings import Settings
 
 _LOGGER = structlog.get_logger("rerank.service")
 
@@ -52,53 +53,43 @@ class Job(Generic[Value]):
     is_begun: bool = False
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of children, and how they are asked."""
-
-    name: str
-    """The name of their module."""
-    start: object
-    """The first message to a child."""
-    niceness: int
-    heartbeat: float
-    patience: float
-    """Seconds that a child has to notice a cancellation, before it is ended."""
-    doing: str
-    """Work of these children, as the log names it."""
-    count: int = 1
-    lanes: int = 1
-    """Jobs that a child does at once."""
-
-
 class Pool(Generic[Value]):
     """Jobs that wait, and children with a thread for each of their lanes."""
 
     def __init__(
         self,
         name: str,
-        kind: Kind,
+        kind: str,
+        start: object,
+        settings: Settings,
         metrics: Metrics,
         lost: Callable[[Lost], RequestError],
+        *,
+        niceness: int,
+        patience: float,
+        doing: str,
+        count: int = 1,
+        lanes: int = 1,
         most_of_client: int | None = None,
     ) -> None:
-        """Start the threads. ``name`` is the label of metrics. ``lost`` logs the loss of a child
-        and returns the answer. A client holds at most ``most_of_client`` places; None: all."""
-        ended = partial(metrics.child_ended, kind.name)
-        self.children = [
-            Child(kind.name, kind.start, kind.heartbeat, kind.niceness, ended)
-            for _ in range(kind.count)
-        ]
-        self._kind, self._lost = kind, lost
-        places = kind.count * kind.lanes
-        self._most_of_client = places if most_of_client is None else most_of_client
+        """Start the threads of ``count`` children, each of which does ``lanes`` jobs at once.
+
+        ``name`` is the label of metrics, ``kind`` the name of the children's module, ``start`` the
+        first message to a child, ``doing`` their work as the log names it. A child has
+        ``patience`` seconds to notice a cancellation before it is ended; ``lost`` logs the loss of
+        a child and returns the answer. A client holds at most ``most_of_client`` places.
+        """
+        ended, heartbeat = partial(metrics.child_ended, kind), settings.heartbeat_seconds
+        self.children = [Child(kind, start, heartbeat, niceness, ended) for _ in range(count)]
+        self._lanes, self._patience, self._doing, self._lost = lanes, patience, doing, lost
+        self._most_of_client = most_of_client or count * lanes
         self._changed = threading.Condition()
         self._jobs: FairQueue[Job[Value]] = FairQueue()
         self.is_closed = False
         metrics.reading_busy.labels(name).set_function(lambda: self.count(True))
         metrics.reading_waiting.labels(name).set_function(lambda: self.count(False))
         self._free: queue.PriorityQueue[int] = queue.PriorityQueue()
-        for place in range(places):
+        for place in range(count * lanes):
             self._free.put(place)
             threading.Thread(None, self._run, name, daemon=True).start()
 
@@ -165,12 +156,12 @@ class Pool(Generic[Value]):
             del done, result
 
     def _do(self, job: Job[Value], place: int) -> Reply:
-        child, lane = self.children[place // self._kind.lanes], place % self._kind.lanes
+        child, lane = self.children[place // self._lanes], place % self._lanes
         started, reply = time.monotonic(), Reply(None, [])
         used = 0.0  # seconds of CPU time
         try:
             replies = child.started().replies(
-                job.value, job.cancellation, lane, patience=self._kind.patience
+                job.value, job.cancellation, lane, patience=self._patience
             )
             for is_last, value in replies:
                 if is_last:
@@ -181,7 +172,7 @@ class Pool(Generic[Value]):
                     reply.parts.append(value)
         except TimeoutError:  # it does not even notice that it should stop
             child.end()
-            _LOGGER.warning(f"{self._kind.doing} did not stop and was ended")
+            _LOGGER.warning(f"{self._doing} did not stop and was ended")
             raise Stopped from None
         except Lost as error:
             raise (draining() if self.is_closed else self._lost(error)) from error

@@ -235,8 +235,7 @@ class Queue:
     def learn_first(
         self, tokens: int, seconds: float, shortest: float = 0.0, step: float = 0.0
     ) -> None:
-        """Take into account how long a first list took, the shortest one there is, and each token
-        of a single tree."""
+        """Learn from the seconds of a first list, of the shortest, and of one tree's tokens."""
         self.speed = self._idle_speed = _speed(tokens, seconds)
         self.least_tokens, self.step_tokens = int(self.speed * shortest), self.speed * step
 

@@ -18,7 +18,7 @@ from reranker.service.limits import Limits
 from reranker.service.metrics import Metrics
 from reranker.service.requests.reading import Body, Contents
 from reranker.service.requests.schemas import ParseQuery
-from reranker.service.scheduling.pool import Kind, Pool
+from reranker.service.scheduling.pool import Pool
 from reranker.service.settings import Settings
 from reranker.text.reading import TextSentence
 
@@ -46,27 +46,26 @@ _FIRST_SECONDS = 60.0
 
 
 class Readers:
-    """The children that read bodies. Each is started when it is first needed, and again after it
-    has ended."""
+    """The children that read bodies, each started when needed, and again after its end."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._limits, self._metrics = Limits.of(settings), metrics
-        heartbeat = settings.heartbeat_seconds
-
-        def pool(name: str, niceness: int) -> Pool[tuple[Body, float]]:
-            kind = Kind(
+        self._short, self._long = self.pools = [
+            Pool[tuple[Body, float]](
+                name,
                 "reading",
                 self._limits,
-                niceness,
-                heartbeat,
-                _PATIENCE_SECONDS,
-                "reading",
-                _CHILDREN,
+                settings,
+                metrics,
+                self._lost,
+                niceness=niceness,
+                patience=_PATIENCE_SECONDS,
+                doing="reading",
+                count=_CHILDREN,
+                most_of_client=1,
             )
-            return Pool(name, kind, metrics, self._lost, most_of_client=1)
-
-        self._short, self._long = pool("bodies", _NICENESS), pool("long bodies", _NICENESS_OF_LONG)
-        self.pools = self._short, self._long
+            for name, niceness in (("bodies", _NICENESS), ("long bodies", _NICENESS_OF_LONG))
+        ]
 
     async def start(self) -> None:
         """Have a first text read, so that the first request need not wait for a child."""

@@ -17,7 +17,7 @@ from reranker.service.errors import Lost, RequestError, unavailable
 from reranker.service.metrics import Metrics
 from reranker.service.requests.reading import Contents
 from reranker.service.requests.schemas import SurprisalOptions
-from reranker.service.scheduling.pool import Kind, Pool
+from reranker.service.scheduling.pool import Pool
 from reranker.service.settings import Settings
 
 _LOGGER = structlog.get_logger("rerank.surprisal")
@@ -38,16 +38,18 @@ class WordReaders:
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._models = settings.named
-        kind = Kind(
+        self.pool: Pool[ToRead] = Pool(
+            "words",
             "surprisal",
             _LANES,
-            _NICENESS,
-            settings.heartbeat_seconds,
-            _PATIENCE_SECONDS,
-            "reading words",
+            settings,
+            metrics,
+            self._lost,
+            niceness=_NICENESS,
+            patience=_PATIENCE_SECONDS,
+            doing="reading words",
             lanes=_LANES,
         )
-        self.pool: Pool[ToRead] = Pool("words", kind, metrics, self._lost)
 
     async def read(self, contents: Contents, model: Member, client: str) -> list[ReadAnswer]:
         """Return what the words of each sentence cost, in order; cancelled with the request. Raises
@@ -80,7 +82,6 @@ class WordReaders:
         return [answer for answer in answers if answer is not None]
 
     def _lost(self, lost: Lost) -> RequestError:
-        """Log why there is no answer, and return the error for the client."""
         _LOGGER.error("reading words crashed", **lost.description)
         message = "the process that reads words died; it is restarted"
         return unavailable("surprisal-crashed", message)

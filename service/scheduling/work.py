@@ -30,8 +30,7 @@ _TOKENS_PER_WORD = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """A unit of scoring: a list, some of the different candidates of a long one, or a sentence
-    that is to be parsed first."""
+    """A unit of scoring: a list, a part of a long one, or a sentence that is parsed first."""
 
     work: Work
     place: int  # of the list in the request
@@ -116,8 +115,7 @@ class Work:
 
     @property
     def waits(self) -> bool:
-        """Return whether the next piece may be scored; a text's sentences not too long before the
-        answer needs them."""
+        """Return whether the next piece may be scored; of a text, not long before it is needed."""
         return not self.is_text or self.taken - self.delivered < AHEAD
 
     def next_piece(self) -> Piece:
@@ -128,8 +126,7 @@ class Work:
         return piece
 
     def take_scored(self, place: int) -> list[tuple[NBest, list[Scored]]]:
-        """Return the lists from ``place`` on whose scores are there, once. Raises RequestError if
-        the scores will never be there."""
+        """Return the lists from ``place`` on that are scored, once. Raises RequestError."""
         if self.error is not None:
             raise self.error
         group = []
@@ -157,8 +154,7 @@ class Work:
             self._tell()
 
     def forget_pieces(self) -> None:
-        """Forget the pieces, which refer to the work: together they would keep each other, and old
-        models."""
+        """Forget the pieces, which refer to the work: the circle would keep old models."""
         self.pieces = []
 
     def fail(self, error: RequestError) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from reranker.process.cancellation import Cancellation
 from reranker.service.metrics import Metrics
-from reranker.service.requests.bodies import Path
 from reranker.service.requests.reading import Body, Contents
 from reranker.service.requests.schemas import ParseQuery
 from reranker.service.scheduling.readers import Readers
@@ -133,7 +132,7 @@ def test_a_client_never_holds_both_children() -> None:
         ("/surprisal", 10_000, True),
     ],
 )
-def test_what_takes_long_has_children_of_its_own(path: Path, size: int, is_long: bool) -> None:
+def test_what_takes_long_has_children_of_its_own(path: str, size: int, is_long: bool) -> None:
     """Texts, which take ten times as long to read as lists, have other children."""
     readers, child = Readers(load_settings({}), Metrics()), Child()
     child.gate.set()
