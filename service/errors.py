@@ -20,8 +20,7 @@ class RequestError(Exception):
         param: str | None = None,
         retry_after: int | None = None,
     ) -> None:
-        """Describe the answer: ``param`` is the field or header at fault; ``retry_after`` is in
-        seconds."""
+        """Take ``param``, the field or header at fault, and ``retry_after`` in seconds."""
         super().__init__(message)
         self.status, self.code, self.message, self.param = status, code, message, param
         self.retry_after = retry_after
@@ -34,8 +33,7 @@ class RequestError(Exception):
 
 
 class Lost(Exception):
-    """The loss of a child process that ended or hung, or a request's failure in a child;
-    ``description`` is for the log."""
+    """The loss of a child process, or of a request in it; ``description`` is for the log."""
 
     has_hung = False
     """Whether the child was killed since it made no progress."""

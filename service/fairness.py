@@ -76,8 +76,7 @@ def amount_ahead(client: str, amount: float, waiting: Sequence[tuple[str, float]
 
 
 def address(scope: Scope) -> str:
-    """Return where a request comes from; a trusted proxy may still pass on text that is no
-    address."""
+    """Return where a request comes from; a trusted proxy may pass on text that is no address."""
     host, _, _ = (scope.get("client") or ("",))[0].partition("%")  # a zone can be any text
     try:
         return str(ipaddress.ip_address(host))
@@ -123,8 +122,7 @@ class Shares:
 
 
 class Rate:
-    """A limit on the requests a second of each client, on average (the generic cell rate algorithm,
-    ITU-T I.371)."""
+    """A limit on each client's requests a second, on average (the algorithm of ITU-T I.371)."""
 
     def __init__(self, per_second: float | None) -> None:
         """Set the rate; None: no limit."""
@@ -133,8 +131,7 @@ class Rate:
         self._due: dict[str, float] = {}  # when a client that kept to the rate would come next
 
     def seconds_to_wait(self, client: str) -> float:
-        """Return the seconds until the client may ask again; 0: the client may ask now, and that
-        counts."""
+        """Return the seconds until the client may ask again; 0: now, and asking counts."""
         if not self._interval:
             return 0.0
         now = time.monotonic()
@@ -194,8 +191,7 @@ class Connections(Generic[Held]):
     which may only ask for health; the oldest spare one is closed for the next."""
 
     def __init__(self, most: int, of_address: int, spare: int, exempt: Sequence[str] = ()) -> None:
-        """Set the limits; ``exempt`` are networks whose addresses may hold as many as all
-        together."""
+        """Set the limits; addresses in the networks ``exempt`` may hold all connections."""
         self._most, self._of_address, self._most_spare = most, of_address, spare
         self._is_any_exempt = "*" in exempt
         self._exempt = [ipaddress.ip_network(each) for each in exempt if each != "*"]

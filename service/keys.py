@@ -94,8 +94,7 @@ def _split_label(line: str, file: Path) -> tuple[str, str]:
 
 
 def _given(headers: Headers, with_basic: bool) -> bytes | None:
-    """Return the key in ``X-API-Key`` or ``Authorization``; browsers send the latter in basic
-    form."""
+    """Return the key in ``X-API-Key`` or ``Authorization``; browsers send basic form."""
     if key := headers.get("x-api-key"):
         return key.encode("latin-1")
     scheme, _, value = headers.get("authorization", "").partition(" ")
@@ -110,8 +109,7 @@ def _given(headers: Headers, with_basic: bool) -> bytes | None:
 
 
 def _find(given: bytes, known: list[_Key]) -> str | None:
-    """Return the key's label, None for an unknown key. In constant time: compares with every key,
-    and all bytes of its digest."""
+    """Return the key's label, None for an unknown one. In constant time: all are compared."""
     digest = hashlib.sha256(given).digest()
     labels = [key.label for key in known if hmac.compare_digest(digest, key.digest)]
     return labels[0] if labels else None

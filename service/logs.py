@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 
 def configure(settings: Settings, **fields: object) -> None:
-    """Send our log and the web server's to standard error, in the format of the settings. Every
-    line has these ``fields``."""
+    """Log to standard error, the web server's lines too. Every line has these ``fields``."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         lambda _logger, _method, event: {**event, **fields},

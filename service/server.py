@@ -199,8 +199,7 @@ class _LoopErrors:
 async def _watch(
     is_ending: asyncio.Event, server: uvicorn.Server, service: Service, listener: socket.socket
 ) -> None:
-    """Wait until the server should stop: if models cannot be loaded, or when told to end, after the
-    last answer."""
+    """Wait until the server should stop: after a failure to load, or the last answer."""
     while not server.started:
         await asyncio.sleep(0.01)
     host, port = listener.getsockname()[:2]

@@ -67,18 +67,8 @@ _OTHER_PARSERS = (
     "the service parses with the built-in parser alone; run another one with `rerank parse "
     "--parser ... --output ranked` and POST its lists to /rerank (docs/service.md)"
 )
-_REMOVED = dict.fromkeys(
-    (
-        "parser",
-        "parser_command",
-        "parser_jobs",
-        "parser_seconds",
-        "parser_format",
-        "parser_beam",
-        "overparsing",
-    ),
-    _OTHER_PARSERS,
-)
+_FORMER = "parser parser_command parser_jobs parser_seconds parser_format parser_beam overparsing"
+_REMOVED = dict.fromkeys(_FORMER.split(), _OTHER_PARSERS)
 """Former settings, and what to do without each."""
 
 
@@ -353,8 +343,7 @@ def _flag(name: str) -> str:
 
 
 def load_settings(flags: dict[str, Any]) -> Settings:
-    """Return the settings with ``flags`` on top; raises InputError that names an invalid setting,
-    or an environment variable that is not a setting."""
+    """Return the settings, ``flags`` on top. Raises InputError that names what is wrong."""
     _check_environment()
     try:
         return Settings(**flags)
@@ -368,8 +357,7 @@ def load_settings(flags: dict[str, Any]) -> Settings:
 
 
 def _check_environment() -> None:
-    """Refuse unknown variables: a misspelt RERANK_API_KEYS must not open the service to
-    everyone."""
+    """Refuse unknown variables: a misspelt RERANK_API_KEYS must not open the service."""
     known = {f"{_PREFIX}{name.upper()}" for name in Settings.model_fields}
     for name in sorted(os.environ):
         upper = name.upper()
