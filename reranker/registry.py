@@ -28,9 +28,10 @@ status, and perhaps ``EXAMPLES``, the end of ``--help``; a RerankError is exit s
 ``parsers``: a ``Factory`` (reranker.parsers.parser). ``outputs``: a function from a ``Ranking`` to
 the text of its answer, without the final line break (ours: reranker.outputs.registry); the best
 tree has brackets and tags, whatever the file looks like.
-``trainings``: trainers of `rerank train` for architectures other than language and span models.
-``servers``: servers of `rerank serve` outside its own process. ``children``: modules that run in
-child processes of the service."""
+``trainings``: modules of `rerank train` by architecture, ``language-model`` for all others, with
+``CONFIG``, ``TAKES`` (flags) and ``new_run(arguments, config, processes)``. ``servers``: servers of
+`rerank serve` outside its own process. ``children``: modules that run in child processes of the
+service."""
 
 
 class Entry(NamedTuple):
@@ -113,7 +114,11 @@ _OURS: dict[Group, dict[str, Entry]] = {
         "encdec": Entry("reranker.plugins.generation.encdec_parser:EncdecParser"),
         "stanza": Entry("reranker.plugins.other_parsers.stanza:StanzaParser"),
     },
-    "trainings": {"encoder-decoder": Entry("reranker.plugins.generation.pair_training")},
+    "trainings": {
+        "encoder-decoder": Entry("reranker.plugins.generation.pair_training"),
+        "language-model": Entry("reranker.plugins.training.language_model_training"),
+        "spans": Entry("reranker.plugins.training.span_training"),
+    },
     "servers": {"ray": Entry("reranker.plugins.cluster.serving")},
     "children": {"surprisal": Entry("reranker.plugins.surprisal.service_child")},
 }

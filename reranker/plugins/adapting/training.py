@@ -108,7 +108,7 @@ def trained_on(
     rate = config.learning_rate if config.recipe == "fast" else TrainingConfig().learning_rate
     steps = recipe.epochs * _batches(learned, config.batch_tokens, of_spans)
     others: dict[str, Any] = _NO_NEW if of_spans else {"validation_trees": 0}
-    config = replace(
+    return replace(
         config,
         recipe="fast",
         budget_minutes=0.0,
@@ -118,12 +118,7 @@ def trained_on(
         seed=recipe.seed,
         keep="best",
         **others,
-    )
-    try:
-        config.check()
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"{path}: {error}") from error
-    return config
+    ).checked(path)
 
 
 def _batches(trees: Trees, most: int, of_spans: bool) -> float:

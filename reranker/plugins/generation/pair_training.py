@@ -1,9 +1,8 @@
-"""The entry of encoder-decoders for `rerank train` (reranker.registry, ``trainings``)."""
+"""Encoder-decoders for `rerank train` (reranker.registry, ``trainings``)."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from functools import partial
 
 from reranker.errors import InputError
@@ -11,26 +10,24 @@ from reranker.plugins.generation.pair_config import PairConfig
 from reranker.plugins.generation.pair_run import PairRun
 from reranker.plugins.generation.pair_vocabulary import Pair
 from reranker.plugins.generation.pairs import text_pairs, tree_pairs
+from reranker.plugins.training.processes import Processes
+from reranker.plugins.training.run import NewRun
 from reranker.trees.treebank import read_treebank
 
 CONFIG = PairConfig
+TAKES = {"train_target", "dev_target"}
 
 
-def new_run(
-    arguments: argparse.Namespace, config: PairConfig
-) -> tuple[Callable[..., PairRun], tuple[int, int], str]:
-    """Read the training data. Return a function that creates the run, the numbers of examples to
-    train on and to select by, and a noun for the examples. Raises InputError for flags that do not
-    apply, and for files that cannot be read."""
-    _check_flags(arguments, config.task)
-    pairs, dev_pairs = (_pairs(arguments, side, config) for side in ("train", "dev"))
-    return partial(PairRun, config, pairs, dev_pairs), (len(pairs), len(dev_pairs)), "pairs"
+def new_run(arguments: argparse.Namespace, config: PairConfig, processes: Processes) -> NewRun:
+    """Read the pairs. Raises InputError for flags that do not apply, and for files that cannot be
+    read."""
+    _check_targets(arguments, config.task)
+    pairs, dev = (_pairs(arguments, side, config) for side in ("train", "dev"))
+    return NewRun(partial(PairRun, config, pairs, dev), len(pairs), len(dev), "pairs")
 
 
-def _check_flags(arguments: argparse.Namespace, task: str) -> None:
-    """Raise InputError for flags that do not apply to encoder-decoders."""
-    if arguments.start_from or arguments.vectors:
-        raise InputError("--start-from and --vectors are for language models")
+def _check_targets(arguments: argparse.Namespace, task: str) -> None:
+    """Raise InputError for targets that do not belong to the sources."""
     if task == "parsing" and (arguments.train_target or arguments.dev_target):
         raise InputError("--train-target and --dev-target are for text; trees are in --train")
     for side in ("train", "dev"):

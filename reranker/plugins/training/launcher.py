@@ -18,6 +18,7 @@ from reranker.commands.endings import ending
 from reranker.commands.progress import MessageHandler, message
 from reranker.errors import ConfigError, InputError, RerankError
 from reranker.plugins.training import worker
+from reranker.plugins.training.log import log_folder
 from reranker.plugins.training.processes import are_launched, own_gpu
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -68,7 +69,7 @@ def launch(arguments: argparse.Namespace) -> int:
         rank, failure = error.get_first_failure()
         raise RerankError(
             f"{_end(rank, count, failure.exitcode)}; "
-            f"the same command resumes from the last state in {worker.log_folder(arguments)}"
+            f"the same command resumes from the last state in {log_folder(arguments)}"
         ) from error
     except SignalException as error:
         raise KeyboardInterrupt from error

@@ -8,9 +8,10 @@ from __future__ import annotations
 import logging
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -52,6 +53,7 @@ class Run(ABC):
 
     model: nn.Module
     recipe: Recipe
+    unit = "token"  # of perplexity
 
     def __init__(self, config: RunConfig, device: str, processes: Processes) -> None:
         """Seed the random numbers, before anything uses them. With several processes, each must
@@ -219,6 +221,15 @@ class Run(ABC):
     def stored(self) -> torch.dtype:
         """Return the type in which weights are stored."""
         return STORED[self.config.stored_precision]
+
+
+class NewRun(NamedTuple):
+    """A run that is to be created, and the data that were read for it."""
+
+    create: Callable[..., Run]  # takes ``device`` and ``processes``
+    train: int | str
+    dev: int
+    noun: str
 
 
 def _differences(saved: Any, identity: dict[str, Any]) -> str:

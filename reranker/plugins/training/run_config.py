@@ -54,12 +54,15 @@ class RunConfig(ABC):
         unknown = set(given) - {each.name for each in fields(cls) if each.name != "model"}
         if unknown:
             raise ConfigError(f"{path}: unknown setting {min(unknown)!r} in [training]")
-        config = cls(**given, model=tables.get("model", {}))
+        return cls(**given, model=tables.get("model", {})).checked(path)
+
+    def checked(self, path: Path) -> Self:
+        """Return the settings. Raises ConfigError naming the file for an invalid value."""
         try:
-            config.check()
+            self.check()
         except (TypeError, ValueError) as error:
             raise ConfigError(f"{path}: {error}") from error
-        return config
+        return self
 
     def check(self) -> None:
         """Raise ValueError or TypeError for an invalid value."""

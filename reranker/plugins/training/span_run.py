@@ -46,6 +46,7 @@ class SpanRun(Run):
 
     config: SpanTrainingConfig
     model: SpanModel
+    unit = "word"
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ too small for: which rare words are similar, and good initial embeddings.
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,11 @@ class WordVectors:
 
     words: tuple[str, ...]
     vectors: Tensor  # [N, D] float32
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> WordVectors | None:
+        """Read the vectors that the flags of `rerank train` name, if any; raises InputError."""
+        return cls.read(arguments.vectors, arguments.vector_words) if arguments.vectors else None
 
     @classmethod
     def read(cls, path: Path, limit: int) -> WordVectors:

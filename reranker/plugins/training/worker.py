@@ -9,36 +9,23 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from reranker import registry
-from reranker.commands.arguments import counted
 from reranker.commands.progress import message
 from reranker.errors import InputError, RerankError
 from reranker.files.claim import claimed
 from reranker.files.output import files_of, output_paths
 from reranker.files.own import make_folder
-from reranker.models.span_model import SpanModel
-from reranker.plugins.training.config import TrainingConfig
-from reranker.plugins.training.language_model_run import LanguageModelRun
-from reranker.plugins.training.log import log_files
+from reranker.plugins.training.log import log_files, log_folder
 from reranker.plugins.training.loop import train
-from reranker.plugins.training.pretrained import PretrainedEncoder
 from reranker.plugins.training.processes import Processes, are_launched, joined, own_threads
-from reranker.plugins.training.run import Progress, Run
+from reranker.plugins.training.run import NewRun, Progress
 from reranker.plugins.training.run_config import RunConfig, read_tables
-from reranker.plugins.training.span_config import SpanTrainingConfig
-from reranker.plugins.training.span_run import SpanRun
-from reranker.plugins.training.tree_files import StreamedTrees
-from reranker.plugins.training.word_vectors import WordVectors
-from reranker.text.running import read_running_text
-from reranker.trees.linearize import linearize, linearize_tagged
-from reranker.trees.tree import Tree
-from reranker.trees.treebank import read_treebank, treebank_files
+from reranker.trees.treebank import treebank_files
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,24 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
                 return 2
 
 
-def log_folder(arguments: argparse.Namespace) -> Path:
-    """Return the folder with the run's log and state."""
-    folder: Path | None = arguments.log_folder
-    return folder or Path("runs") / arguments.out.stem
-
-
 def configuration(arguments: argparse.Namespace, processes: int) -> RunConfig:
     """Return the configuration given by --config and other flags. With several ``processes`` (0: a
     plain run), batches are cut into as many shards unless the number is given. Raises ConfigError
     naming the file."""
     architecture = read_tables(arguments.config).get("model", {}).get("architecture")
-    kind: type[RunConfig] = TrainingConfig
-    if architecture == SpanModel.architecture:
-        kind = SpanTrainingConfig
-    elif architecture in registry.ours("trainings"):
-        kind = registry.load("trainings", architecture).CONFIG
     read = functools.partial(
-        kind.from_file,
+        _kind(architecture).CONFIG.from_file,
         arguments.config,
         budget_minutes=arguments.budget,
         epochs=arguments.epochs,
@@ -84,7 +60,7 @@ def configuration(arguments: argparse.Namespace, processes: int) -> RunConfig:
         text=arguments.text,
         fine_tuning=arguments.fine_tuning,
     )
-    config = read(shards=arguments.shards)
+    config: RunConfig = read(shards=arguments.shards)
     return config if config.shards or not processes else read(shards=processes)
 
 
@@ -133,70 +109,46 @@ def _trained(arguments: argparse.Namespace, processes: Processes, out: Path) -> 
     with processes.agreeing():
         new_run = _new_run(arguments, config, processes)
     with processes.agreeing():
-        run = new_run()
+        run = new_run.create(device=arguments.device, processes=processes)
     del new_run  # and with it an encoder's weights and the trees
     bar = _ProgressBar()
     perplexity = train(run, out, log_folder(arguments), bar.report, arguments.begun)
     bar.close()
-    unit = "word" if isinstance(run, SpanRun) else "token"
-    message(f"{arguments.out}: dev perplexity {perplexity:.3f} per {unit}")
+    message(f"{arguments.out}: dev perplexity {perplexity:.3f} per {run.unit}")
     return 0
 
 
-def _new_run(
-    arguments: argparse.Namespace, config: RunConfig, processes: Processes
-) -> Callable[[], Run]:
-    """Read the training data; calling the result creates the run. Raises InputError for flags that
-    do not apply to its kind of model, and for files that cannot be read."""
-    where: dict[str, Any] = {"device": arguments.device, "processes": processes}
-    if arguments.stream and (not isinstance(config, TrainingConfig) or config.text):
-        raise InputError("--stream is for language models that are trained on trees")
-    if (arguments.encoder or arguments.teacher) and not isinstance(config, SpanTrainingConfig):
-        raise InputError("--encoder and --teacher are for span models")
-    if not isinstance(config, TrainingConfig | SpanTrainingConfig):
-        other = registry.load("trainings", config.architecture)
-        run, (train_size, dev_size), noun = other.new_run(arguments, config)
-        _announce(train_size, dev_size, noun, log_folder(arguments))
-        return functools.partial(run, **where)
-    if arguments.train_target or arguments.dev_target:
-        raise InputError("--train-target and --dev-target are for encoder-decoders")
-    train_trees, dev_trees = _trees(arguments, config, processes)
-    where["start_from"] = arguments.start_from
-    if arguments.vectors is not None:
-        where["vectors"] = WordVectors.read(arguments.vectors, arguments.vector_words)
-    if isinstance(config, SpanTrainingConfig):
-        if arguments.encoder:
-            where["encoder"] = PretrainedEncoder.read(arguments.encoder)
-        where["teacher"] = arguments.teacher
-        return functools.partial(SpanRun, config, train_trees, dev_trees, **where)
-    assert isinstance(config, TrainingConfig)
-    return functools.partial(LanguageModelRun, config, train_trees, dev_trees, **where)
-
-
-def _trees(
-    arguments: argparse.Namespace, config: RunConfig, processes: Processes
-) -> tuple[Any, Any]:
-    """Return the content of --train and --dev: tokens of trees, with their tags for a span model,
-    or of lines of text."""
-    is_text = isinstance(config, TrainingConfig) and config.text
-    folder = log_folder(arguments)
-    if arguments.stream:
-        dev = [*map(linearize, read_treebank(arguments.dev))]
-        files = StreamedTrees(arguments.train, folder, processes)
-        _announce(f"{counted(len(files.paths), 'file')} of", len(dev), "trees", folder)
-        return files, dev
-    is_tagged = isinstance(config, SpanTrainingConfig)
-    read: Callable[[Tree], Any] = linearize_tagged if is_tagged else linearize
-    train_lines, dev_lines = (
-        read_running_text(paths) if is_text else [*map(read, read_treebank(paths))]
-        for paths in (arguments.train, arguments.dev)
+def _kind(architecture: object) -> Any:
+    """Return the module that trains an architecture: see ``reranker.registry``."""
+    name = str(architecture)
+    return registry.load(
+        "trainings", name if name in registry.ours("trainings") else "language-model"
     )
-    _announce(len(train_lines), len(dev_lines), "lines" if is_text else "trees", folder)
-    return train_lines, dev_lines
 
 
-def _announce(train: int | str, dev: int, noun: str, folder: Path) -> None:
-    message(f"{train} training {noun}, {dev} dev {noun}; logs in {folder}")
+# Flags that one kind of model or another takes (``TAKES``), and what a message calls that kind.
+_FLAGS = {
+    ("stream",): "language models that are trained on trees",
+    ("encoder", "teacher"): "span models",
+    ("start_from", "vectors"): "language models",
+    ("train_target", "dev_target"): "encoder-decoders",
+}
+
+
+def _new_run(arguments: argparse.Namespace, config: RunConfig, processes: Processes) -> NewRun:
+    """Read the training data. Raises InputError for flags that do not apply to the kind of model,
+    and for files that cannot be read."""
+    kind = _kind(config.architecture)
+    for names, models in _FLAGS.items():
+        if any(getattr(arguments, name) for name in names) and not kind.TAKES.issuperset(names):
+            flags = " and ".join(f"--{name.replace('_', '-')}" for name in names)
+            raise InputError(f"{flags} {'are' if len(names) > 1 else 'is'} for {models}")
+    new: NewRun = kind.new_run(arguments, config, processes)
+    message(
+        f"{new.train} training {new.noun}, {new.dev} dev {new.noun}; "
+        f"logs in {log_folder(arguments)}"
+    )
+    return new
 
 
 class _ProgressBar:
