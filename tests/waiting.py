@@ -8,10 +8,9 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-T = TypeVar("T")
+from benchmarks.servers import PATIENCE as PATIENCE
 
-# Seconds after which something will never happen: a bound against hanging, not an expectation.
-PATIENCE = 240
+T = TypeVar("T")
 
 
 def until(condition: Callable[[], T]) -> T:

@@ -98,16 +98,13 @@ def last_word(
     correct = tokens = 0
     nll = whole_nll = 0.0
     for batch in read_in_batches(checkpoint, passages, tick):
-        is_token = batch.is_token
-        values = checkpoint.model.target_log_probability(
-            batch.features.at(is_token), batch.targets[is_token]
-        )
+        is_token, values = batch.is_token, batch.log_probabilities(checkpoint)
         tokens += len(values)
-        whole_nll -= float(values.double().sum())
+        whole_nll -= float(values.sum())
         is_last = torch.zeros_like(is_token)
         for column, number in enumerate(batch.numbers):
             is_last[len(passages[number].tokens) - 1, column] = True
-        nll -= float(values[is_last[is_token]].double().sum())
+        nll -= float(values[is_last[is_token]].sum())
         guesses = _most_probable(checkpoint.model, batch.features.at(is_last))
         hits = (guesses == batch.targets[is_last]).tolist()
         columns = is_last.nonzero()[:, 1].tolist()

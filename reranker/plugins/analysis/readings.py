@@ -56,6 +56,13 @@ class ReadBatch(NamedTuple):
         """Return whether each position holds a token, [T, B]; false after a tree's end."""
         return self.targets != PADDING
 
+    def log_probabilities(self, checkpoint: Checkpoint) -> Tensor:
+        """Return log P of the tokens in nats, [N], one time step after another."""
+        is_token = self.is_token
+        return checkpoint.model.target_log_probability(
+            self.features.at(is_token), self.targets[is_token]
+        ).double()
+
     @property
     def attention(self) -> Tensor:
         """Return alpha, [T, B, L], the oldest position first; only for a model with attention."""
@@ -119,11 +126,8 @@ def token_log_probabilities(
     the tree's order."""
     is_backward = checkpoint.vocabulary.backward
     for batch in read_in_batches(checkpoint, trees, tick):
-        is_token = batch.is_token
-        values = torch.zeros(is_token.shape, dtype=torch.float64)
-        values[is_token] = checkpoint.model.target_log_probability(
-            batch.features.at(is_token), batch.targets[is_token]
-        ).double()
+        values = torch.zeros(batch.targets.shape, dtype=torch.float64)
+        values[batch.is_token] = batch.log_probabilities(checkpoint)
         for column, number in enumerate(batch.numbers):
             *of_tokens, of_end = values[: len(trees[number].kinds), column].tolist()
             yield number, [*(of_tokens[::-1] if is_backward else of_tokens), of_end]

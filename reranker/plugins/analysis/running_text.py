@@ -87,13 +87,8 @@ def text_log_probabilities(
     checkpoint: Checkpoint, text: RunningText, tick: Tick = ignore
 ) -> NDArray[np.float64]:
     """Return log P in nats of every token that is predicted, in order: [N]."""
-    parts = []
-    for batch in read_source(checkpoint, [text], tick):
-        is_token = batch.is_token
-        values = checkpoint.model.target_log_probability(
-            batch.features.at(is_token), batch.targets[is_token]
-        )
-        parts.append(values.double().cpu())
+    read = read_source(checkpoint, [text], tick)
+    parts = [batch.log_probabilities(checkpoint).cpu() for batch in read]
     return torch.cat(parts).numpy() if parts else np.zeros(0)
 
 

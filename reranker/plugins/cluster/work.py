@@ -11,6 +11,7 @@ import pickle
 import shutil
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from reranker.parsers.choice import ParserChoice
 from reranker.parsers.running import ParsedLists
 from reranker.plugins.cluster.parts import FinishedBlock, FinishedShard, Shard, join
 from reranker.plugins.cluster.storage import Storage, open_text
-from reranker.ranking import Weighing
+from reranker.ranking import Ranking, Weighing
 from reranker.text.conventions import Convention
 from reranker.text.reading import Text, TextSentence
 from reranker.text.splitting import Form
@@ -188,22 +189,35 @@ def _fetched(reference: Any) -> bytes:
     return content
 
 
-class _Actor:
+_Answer = tuple[Ranking | NBest, dict[str, int], str]
+"""A sentence's input, its counts and its answer."""
+
+
+class _Actor(ABC):
     """A worker that turns blocks of sentences into parts."""
 
     def __init__(self, shards: Sequence[Shard], out: str) -> None:
         self._shards, self._storage = shards, Storage(out)
 
-    def _kept(
-        self, place: int, first: int, part: FinishedBlock, sentences: int, begin: float
-    ) -> Batch:
-        """Write the part; return the row that reports it, with the CPU time since ``begin``."""
+    def __call__(self, batch: Batch) -> Batch:
+        """Write the part of a block of sentences; return the row that reports it, with the CPU
+        time."""
+        if batch["kind"][0] != LISTS:
+            return batch
+        begin = time.process_time()
+        place, first = int(batch["shard"][0]), int(batch["first"][0])
+        sentences = pickle.loads(batch["content"][0])
+        part = FinishedBlock.of(first, self._answers(first, sentences))
         try:
             self._storage.write(self._shards[place].part(first), iter([part.to_bytes()]))
         except RerankError as error:
             return row(place, first, BROKEN, str(error).encode())
         seconds = time.process_time() - begin
-        return row(place, first, DONE, json.dumps([sentences, seconds]).encode())
+        return row(place, first, DONE, json.dumps([len(sentences), seconds]).encode())
+
+    @abstractmethod
+    def _answers(self, first: int, sentences: list[Any]) -> Iterable[_Answer]:
+        """Yield the answers to a block; ``first`` is the place of its first sentence."""
 
 
 class RankActor(_Actor):
@@ -218,27 +232,14 @@ class RankActor(_Actor):
         self._reranker = loaded(ranked, checkpoints)
         self._parser = ranked.parser.create() if ranked.parser else None
 
-    def __call__(self, batch: Batch) -> Batch:
-        """Rank a block of lists and write its part."""
-        if batch["kind"][0] != LISTS:
-            return batch
-        begin = time.process_time()
-        place, first = int(batch["shard"][0]), int(batch["first"][0])
-        sentences = pickle.loads(batch["content"][0])
+    def _answers(self, first: int, sentences: list[Any]) -> Iterator[_Answer]:
         ranked = self._ranked
-        rankings = self._reranker.rerank_lists(
+        for ranking in self._reranker.rerank_lists(
             self._lists(first, sentences),
             token_scores=ranked.token_scores,
             top=ranked.top if ranked.output == "ranked" else 1,
-        )
-        part = FinishedBlock.of(
-            first,
-            (
-                (ranking, written(ranking).counts(), format_ranking(ranking, ranked.output) + "\n")
-                for ranking in rankings
-            ),
-        )
-        return self._kept(place, first, part, len(sentences), begin)
+        ):
+            yield ranking, written(ranking).counts(), format_ranking(ranking, ranked.output) + "\n"
 
     def _lists(self, first: int, sentences: list[Any]) -> Iterable[NBest]:
         """Yield the lists; sentences of text are parsed while others are ranked."""
@@ -264,19 +265,16 @@ class Converter(_Actor):
         self._to = to
 
     def __call__(self, batch: Batch) -> Batch:
-        """Write the part of a block of lists."""
-        if batch["kind"][0] != LISTS:
-            return batch
-        begin = time.process_time()
-        place, first = int(batch["shard"][0]), int(batch["first"][0])
-        lists: list[NBest] = pickle.loads(batch["content"][0])
         try:
-            part = FinishedBlock.of(first, map(self._converted, lists, itertools.count(first)))
+            return super().__call__(batch)
         except RerankError as error:
+            place = int(batch["shard"][0])
             return row(place, 0, FAILED, f"{self._shards[place].url}: {error}".encode())
-        return self._kept(place, first, part, len(lists), begin)
 
-    def _converted(self, nbest: NBest, place: int) -> tuple[NBest, dict[str, int], str]:
+    def _answers(self, first: int, sentences: list[Any]) -> Iterable[_Answer]:
+        return map(self._converted, sentences, itertools.count(first))
+
+    def _converted(self, nbest: NBest, place: int) -> _Answer:
         counts = {
             "sentences": 1,
             "candidates": len(nbest.candidates),
