@@ -39,21 +39,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank grep`` to ``parser``."""
     parser.add_argument("pattern", metavar="PATTERN", help="in the language of tgrep2 and tregex")
     add_files(parser)
-    parser.add_argument(
-        "--at-least",
-        type=weight,
-        default=0.5,
-        metavar="P",
-        help="leave out less probable matches, where the trees of a sentence have probabilities "
-        "(default: %(default)s)",
+    text = (
+        "leave out less probable matches, where the trees of a sentence have probabilities "
+        "(default: %(default)s)"
     )
+    parser.add_argument("--at-least", type=weight, default=0.5, metavar="P", help=text)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument(
-        "--count",
-        action="store_true",
-        help="for each file: sentences, matches, and the number to expect, the sum of the "
-        "probabilities of all matches",
+    text = (
+        "for each file: sentences, matches, and the number to expect, the sum of the probabilities "
+        "of all matches"
     )
+    form.add_argument("--count", action="store_true", help=text)
     form.add_argument("--json", action="store_true", help="one JSON object a match")
 
 

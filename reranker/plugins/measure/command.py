@@ -34,12 +34,8 @@ exit status: 0 success; 1 some trees or sentences could not be read; 2 unusable 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank measure`` to ``parser``."""
     add_files(parser)
-    parser.add_argument(
-        "--by",
-        choices=("text", "sentence"),
-        default="text",
-        help="what a row is of (default: %(default)s; two texts are compared)",
-    )
+    text = "what a row is of (default: %(default)s; two texts are compared)"
+    parser.add_argument("--by", choices=("text", "sentence"), default="text", help=text)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="commas between columns, not tabs")
     form.add_argument("--json", action="store_true", help="one JSON object a row")

@@ -48,59 +48,38 @@ MOST_DRAWN = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank surprisal`` to ``parser``."""
     text_files.add_arguments(parser, "*")
-    parser.add_argument(
-        "--nbest",
-        nargs="+",
-        metavar="FILE",
-        help="instead of a text, a parser's n-best lists: the same sums over their trees, called "
-        "hindsight, since a list was made knowing the whole sentence",
+    text = (
+        "instead of a text, a parser's n-best lists: the same sums over their trees, called "
+        "hindsight, since a list was made knowing the whole sentence"
     )
+    add = parser.add_argument
+    add("--nbest", nargs="+", metavar="FILE", help=text)
     add_format(parser, "of the lists")
-    parser.add_argument(
-        "--models",
-        nargs="+",
-        metavar="FILE.pt",
-        help="forward language models with one vocabulary, whose probabilities are averaged token "
-        "by token (default: the first one of the ensemble that `rerank models` says)",
+    text = (
+        "forward language models with one vocabulary, whose probabilities are averaged token by "
+        "token (default: the first one of the ensemble that `rerank models` says)"
     )
-    parser.add_argument(
-        "--beam",
-        type=positive,
-        default=100,
-        metavar="K",
-        help="partial trees that are kept at each word; ten times as many are tried between two "
-        "words (default: %(default)s)",
+    add("--models", nargs="+", metavar="FILE.pt", help=text)
+    text = (
+        "partial trees that are kept at each word; ten times as many are tried between two words "
+        "(default: %(default)s)"
     )
-    parser.add_argument(
-        "--unit", choices=("bits", "nats"), default="bits", help="default: %(default)s"
+    add("--beam", type=positive, default=100, metavar="K", help=text)
+    add("--unit", choices=("bits", "nats"), default="bits", help="default: %(default)s")
+    text = (
+        "a row for each word as it is written, up to the next white space, or for each of the "
+        "tokens that it is split into (default: %(default)s)"
     )
-    parser.add_argument(
-        "--rows",
-        choices=("word", "token"),
-        default="word",
-        help="a row for each word as it is written, up to the next white space, or for each of the "
-        "tokens that it is split into (default: %(default)s)",
+    add("--rows", choices=("word", "token"), default="word", help=text)
+    text = "tsv: a row a word; json: a line a sentence (default: %(default)s)"
+    add("--output", choices=("tsv", "json"), default="tsv", help=text)
+    text = (
+        f"also draw the first {MOST_DRAWN} sentences, a bar for each word (.svg and .pdf too; "
+        "needs matplotlib)"
     )
-    parser.add_argument(
-        "--output",
-        choices=("tsv", "json"),
-        default="tsv",
-        help="tsv: a row a word; json: a line a sentence (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--plot",
-        type=Path,
-        metavar="FILE.png",
-        help=f"also draw the first {MOST_DRAWN} sentences, a bar for each word (.svg and .pdf too; "
-        "needs matplotlib)",
-    )
-    parser.add_argument(
-        "--longest",
-        type=positive,
-        default=300,
-        metavar="WORDS",
-        help="do not read longer sentences (default: %(default)s)",
-    )
+    add("--plot", type=Path, metavar="FILE.png", help=text)
+    text = "do not read longer sentences (default: %(default)s)"
+    add("--longest", type=positive, default=300, metavar="WORDS", help=text)
     add_output(parser)
     add_threads(parser)
 
