@@ -146,14 +146,13 @@ def _tensors(reader: _Reader) -> dict[str, Tensor]:
         (length,) = reader.next("H")
         name = reader.content[reader.place : reader.place + length].decode()
         reader.place += length
-        kind, numbers, start, stored = reader.next("BIQQ")
+        _, numbers, start, stored = reader.next("BIQQ")
         values = reader.content[start : start + stored]
         tensors[name] = (
             torch.from_numpy(np.frombuffer(values, "<f4").copy())
             if stored == 4 * numbers
             else _unpacked(values)
         )
-        del kind
     return tensors
 
 

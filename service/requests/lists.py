@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from reranker.errors import InputError, TreeError
 from reranker.files.text import TextInMemory
 from reranker.nbest import NBest, ReadOptions, Rejected, Sentence, from_candidates, read_nbest
-from reranker.nbest.data import RawList
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.faithful import Room, Source
 from reranker.nbest.notation import Notation
@@ -28,25 +27,59 @@ _Entries = Sequence[str | schemas.CandidateEntry | schemas.DocumentEntry]
 _MOST_ADDED = 50_000
 
 
-class _Room(Room):
-    """Room for all lists of a request, which is refused where there is none."""
+class _Bounds(Room):
+    """The limits of the lists of a request, and the room that they share: a request that exceeds
+    them is refused with RequestError 422."""
 
     def __init__(self, limits: Limits, field: str) -> None:
         super().__init__(_MOST_ADDED)
-        self._limits, self._field = limits, field
+        self.limits, self.field = limits, field
 
     def take(self, text: str, words: Sequence[str]) -> None:
-        """Take room for words; raises RequestError 422."""
-        self.check(words)
+        """Take room for words."""
+        self.check_words(words)
         try:
             super().take(text, words)
         except TreeError as error:
-            raise RequestError(422, "over-limit", str(error), self._field) from error
+            raise RequestError(422, "over-limit", str(error), self.field) from error
 
-    def check(self, words: Sequence[str]) -> None:
-        """Raise RequestError 422 if no tree can have all these words."""
-        many = f"a sentence of {len(words)} words"
-        self._limits.check("max_tree_tokens", len(words), many, self._field)
+    def check_words(self, words: Sequence[str]) -> None:
+        """Check that a tree can have all these words."""
+        self._check("max_tree_tokens", len(words), f"a sentence of {len(words)} words")
+
+    def check_count(self, sentences: int) -> None:
+        many = f"more than {self.limits.max_sentences} sentences"
+        self._check("max_sentences", sentences, many)
+
+    def check_entries(self, name: str, entries: _Entries) -> None:
+        """Check the number and the length of entries before anything is made of the entries."""
+        self.check_length(name, len(entries))
+        self.check_strings(map(_tree, entries))
+
+    def check_strings(self, strings: Iterable[str]) -> None:
+        for string in strings:
+            size = len(string.encode("utf-8", "surrogatepass"))
+            self._check("max_tree_bytes", size, f"a string of {size} bytes")
+
+    def check_length(self, name: str, candidates: int) -> None:
+        self._check("max_candidates", candidates, f"list {name} with {candidates} candidates")
+
+    def check_trees(self, nbest: NBest) -> None:
+        for candidate in nbest.candidates:
+            tokens = len(candidate.tokens) + 1  # <eos>
+            self._check("max_tree_tokens", tokens, f"a tree of {tokens} tokens in list {nbest.id}")
+        texts = [candidate.text for candidate in nbest.candidates]
+        texts += [rejected.text for rejected in nbest.rejected]
+        for text in texts:
+            depth = _depth(text) if text.count("(") > self.limits.max_depth else 0
+            self._check("max_depth", depth, f"a tree nested {depth} deep in list {nbest.id}")
+        for rejected in nbest.rejected:
+            # The readers have limits of their own, which are wider.
+            if name := {"too-deep": "max_depth", "too-long": "max_tree_tokens"}.get(rejected.code):
+                raise self.limits.exceeded(name, rejected.message, self.field)
+
+    def _check(self, name: str, value: int, shown: str) -> None:
+        self.limits.check(name, value, shown, self.field)
 
 
 def read_lists(
@@ -63,55 +96,52 @@ def read_lists(
     """
     lists: Iterable[NBest]
     if isinstance(body, schemas.TextRequest):
+        bounds = _Bounds(limits, "nbest")
         bodies.check_lines(body.nbest.count("\n"), limits)
-
-        def check(raw: RawList) -> None:  # before each candidate takes its sentence's length
-            _check_length(raw.id, len(raw.candidates), limits, "nbest")
-
-        field = "nbest"
-        lists = _from_text(body, warn, describe, check, _Room(limits, field))
+        lists = _from_text(body, warn, describe, bounds)
     elif isinstance(body, schemas.SentencesRequest):
-        field = "sentences"
-        _check_count(len(body.sentences), limits, field)
+        bounds = _Bounds(limits, "sentences")
+        bounds.check_count(len(body.sentences))
         for number, given in enumerate(body.sentences):
-            _check_entries(str(number), given.candidates, limits, field)
-            _check_strings([*(given.tokens or ()), *(given.tags or ())], limits, field)
-        lists = _from_sentences(body, _Room(limits, field))
+            bounds.check_entries(str(number), given.candidates)
+            bounds.check_strings([*(given.tokens or ()), *(given.tags or ())])
+        lists = _from_sentences(body, bounds)
     else:
-        field = "documents"
-        _check_entries("0", body.documents, limits, field)
-        lists = [_single_list(body.documents, body.query, _Room(limits, field))]
-    return _within_limits(lists, limits, field, cancellation)
+        bounds = _Bounds(limits, "documents")
+        bounds.check_entries("0", body.documents)
+        lists = [_single_list(body.documents, body.query, bounds)]
+    return _within(bounds, lists, cancellation)
 
 
 def read_trees(
     body: schemas.ScoreRequest, limits: Limits, cancellation: Cancellation | None = None
 ) -> list[NBest]:
     """Return a list of its own for each tree; raises RequestError, and Stopped if cancelled."""
-    _check_count(len(body.trees), limits, "trees")
-    _check_strings(body.trees, limits, "trees")
-    source = _source(body.format, _Room(limits, "trees"))
+    bounds = _Bounds(limits, "trees")
+    bounds.check_count(len(body.trees))
+    bounds.check_strings(body.trees)
+    source = _source(body.format, bounds)
     lists = (
         _from_entries([tree], source, str(position), position)
         for position, tree in enumerate(body.trees)
     )
-    return _within_limits(lists, limits, "trees", cancellation)
+    return _within(bounds, lists, cancellation)
 
 
 def _from_text(
     body: schemas.TextRequest,
     warn: Callable[[str], None],
     describe: Callable[[dict[str, str]], None],
-    check: Callable[[RawList], None],
-    room: Room,
+    bounds: _Bounds,
 ) -> Iterator[NBest]:
     options = ReadOptions(
         format="auto" if body.format == "ptb" else body.format,
         tokens=None if body.tokens is None else TextInMemory(body.tokens.encode(), "tokens"),
         repair=body.repair,
         beam=body.beam,
-        check=check,
-        room=room,
+        # Before each candidate takes its sentence's length.
+        check=lambda raw: bounds.check_length(raw.id, len(raw.candidates)),
+        room=bounds,
     )
     try:
         # A text/plain body may have bytes that are not UTF-8.
@@ -136,12 +166,12 @@ def _from_sentences(body: schemas.SentencesRequest, room: Room) -> Iterator[NBes
             yield _from_entries(given.candidates, source, name, position, sentence)
 
 
-def _single_list(entries: _Entries, query: str | None, room: _Room) -> NBest:
-    source = _source("auto", room)
+def _single_list(entries: _Entries, query: str | None, bounds: _Bounds) -> NBest:
+    source = _source("auto", bounds)
     nbest = _from_entries(entries, source)
     are_hidden = any(rejected.code == "hidden-words" for rejected in nbest.rejected)
     if are_hidden and (words := split_words(query or "")):
-        room.check(words)
+        bounds.check_words(words)
         return _from_entries(entries, source, sentence=Sentence.of(words))
     return nbest
 
@@ -180,56 +210,16 @@ def _source(format_name: str, room: Room, repair: bool | None = None) -> Source:
     return Source("the request", notation, repair, room=room)
 
 
-def _within_limits(
-    lists: Iterable[NBest], limits: Limits, field: str, cancellation: Cancellation | None
+def _within(
+    bounds: _Bounds, lists: Iterable[NBest], cancellation: Cancellation | None
 ) -> list[NBest]:
     accepted: list[NBest] = []
     for nbest in (cancellation or Cancellation()).checked(lists):
-        _check_count(1 + len(accepted), limits, field)
-        candidates = len(nbest.candidates) + len(nbest.rejected)
-        _check_length(nbest.id, candidates, limits, field)
-        _check_trees(nbest, limits, field)
+        bounds.check_count(1 + len(accepted))
+        bounds.check_length(nbest.id, len(nbest.candidates) + len(nbest.rejected))
+        bounds.check_trees(nbest)
         accepted.append(nbest)
     return accepted
-
-
-def _check_count(sentences: int, limits: Limits, field: str) -> None:
-    many = f"more than {limits.max_sentences} sentences"
-    limits.check("max_sentences", sentences, many, field)
-
-
-def _check_entries(name: str, entries: _Entries, limits: Limits, field: str) -> None:
-    """Check the number and the length of entries before anything is made of the entries."""
-    _check_length(name, len(entries), limits, field)
-    _check_strings(map(_tree, entries), limits, field)
-
-
-def _check_strings(strings: Iterable[str], limits: Limits, field: str) -> None:
-    for string in strings:
-        size = len(string.encode("utf-8", "surrogatepass"))
-        limits.check("max_tree_bytes", size, f"a string of {size} bytes", field)
-
-
-def _check_length(name: str, candidates: int, limits: Limits, field: str) -> None:
-    many = f"list {name} with {candidates} candidates"
-    limits.check("max_candidates", candidates, many, field)
-
-
-def _check_trees(nbest: NBest, limits: Limits, field: str) -> None:
-    for candidate in nbest.candidates:
-        tokens = len(candidate.tokens) + 1  # <eos>
-        many = f"a tree of {tokens} tokens in list {nbest.id}"
-        limits.check("max_tree_tokens", tokens, many, field)
-    texts = [candidate.text for candidate in nbest.candidates]
-    texts += [rejected.text for rejected in nbest.rejected]
-    for text in texts:
-        depth = _depth(text) if text.count("(") > limits.max_depth else 0
-        many = f"a tree nested {depth} deep in list {nbest.id}"
-        limits.check("max_depth", depth, many, field)
-    for rejected in nbest.rejected:
-        # The readers have limits of their own, which are wider.
-        if name := {"too-deep": "max_depth", "too-long": "max_tree_tokens"}.get(rejected.code):
-            raise limits.exceeded(name, rejected.message, field)
 
 
 def _depth(text: str) -> int:

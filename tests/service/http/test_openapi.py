@@ -8,6 +8,8 @@ import httpx
 import jsonschema
 import pytest
 
+from reranker.service.requests.schemas import FORMS
+
 
 @pytest.fixture(scope="module")
 def document(http: httpx.Client) -> dict[str, Any]:
@@ -29,6 +31,18 @@ def test_every_path_is_described(document: dict[str, Any]) -> None:
         "/health/ready",
         "/metrics",
     }
+
+
+def test_every_path_takes_what_its_forms_say(document: dict[str, Any]) -> None:
+    for path, forms in FORMS.items():
+        if path not in document["paths"]:  # a second name
+            continue
+        operation = document["paths"][path]["post"]
+        query = {each["name"] for each in operation["parameters"] if each["in"] == "query"}
+        assert query == set(forms.query.model_fields), path
+        content = operation["requestBody"]["content"]
+        assert tuple(content) == forms.media
+        assert len(content["application/json"]["examples"]) == len(forms.models)
 
 
 @pytest.mark.plugins

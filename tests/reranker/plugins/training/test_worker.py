@@ -1,0 +1,60 @@
+"""The kinds of models that ``rerank train`` trains, and the flags that each takes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from reranker import registry
+from reranker.errors import InputError
+from reranker.plugins.training import worker
+from reranker.plugins.training.config import TrainingConfig
+from reranker.plugins.training.processes import Processes
+from reranker.plugins.training.run_config import RunConfig
+from reranker.plugins.training.span_config import SpanTrainingConfig
+
+NAMES = {name for names in worker._FLAGS for name in names}
+
+
+@pytest.mark.parametrize("name", registry.ours("trainings"))
+def test_every_kind_says_what_it_takes(name: str) -> None:
+    kind = registry.load("trainings", name)
+    assert issubclass(kind.CONFIG, RunConfig) and {*kind.TAKES} <= NAMES
+    assert callable(kind.new_run)
+
+
+@pytest.mark.parametrize(
+    "architecture, config",
+    [("spans", SpanTrainingConfig), ("lstmn", TrainingConfig), (None, TrainingConfig)],
+)
+def test_an_architecture_without_an_entry_is_a_language_model(
+    architecture: object, config: type[RunConfig]
+) -> None:
+    assert worker._kind(architecture).CONFIG is config
+
+
+@pytest.mark.parametrize(
+    "config, name, message",
+    [
+        (SpanTrainingConfig(), "stream", "--stream is for language models that"),
+        (TrainingConfig(), "encoder", "--encoder and --teacher are for span models"),
+        (TrainingConfig(), "teacher", "--encoder and --teacher are for span models"),
+        (
+            TrainingConfig(text=True),
+            "stream",
+            "--stream is for language models that",
+        ),
+        (
+            TrainingConfig(),
+            "dev_target",
+            "--train-target and --dev-target are for",
+        ),
+        (SpanTrainingConfig(), "train_target", "--train-target and --dev-target are for"),
+    ],
+)
+def test_a_flag_of_another_kind_is_refused(config: RunConfig, name: str, message: str) -> None:
+    arguments = argparse.Namespace(**{**dict.fromkeys(NAMES), name: Path("given")})
+    with pytest.raises(InputError, match=message):
+        worker._new_run(arguments, config, Processes())
