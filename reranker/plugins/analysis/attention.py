@@ -34,8 +34,7 @@ class AttentionWindow(NamedTuple):
 
     @property
     def steps_back(self) -> range:
-        """Return the distance of each entry of ``Features.attention`` in steps back, the oldest
-        first."""
+        """Return how many steps back each entry of ``Features.attention`` is, the oldest first."""
         return range(self.farthest, self.nearest - 1, -1)
 
 

@@ -49,8 +49,7 @@ class _Assembly:
             self._joining[task] = self._shards[shard]
 
     def records(self, wait: bool) -> Iterator[tuple[Shard, FinishedShard]]:
-        """Yield the shards that have been joined; with ``wait``, all shards. Raises RerankError if
-        a shard cannot be written."""
+        """Yield the joined shards; with ``wait``, all shards. Raises RerankError."""
         while self._joining:
             ready, _ = ray.wait([*self._joining], timeout=None if wait else 0)
             if not ready:

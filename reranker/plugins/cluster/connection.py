@@ -25,8 +25,7 @@ _STORE_BYTES = 1 << 29
 
 @dataclass(frozen=True, slots=True)
 class Actors:
-    """The number of actors, from ``least`` to ``most`` depending on the work, and the resources of
-    each."""
+    """The least and largest number of actors, and the resources of each."""
 
     least: int
     most: int

@@ -190,8 +190,7 @@ class FinishedBlock:
 
     @classmethod
     def read(cls, storage: Storage, name: str) -> FinishedBlock:
-        """Read a block. Raises RerankError for a file that cannot be read or that ``to_bytes`` did
-        not make."""
+        """Read a block. Raises RerankError for what cannot be read or ``to_bytes`` did not make."""
         begin, _, content = storage.read(name).partition(b"\n")
         if begin + b"\n" != _sha256_line(content):
             raise RerankError(f"{storage.path(name)}: damaged")

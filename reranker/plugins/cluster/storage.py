@@ -86,8 +86,7 @@ class Storage:
             return bool(self._files.isfile(target))
 
     def own(self, names: Iterable[str], ours: Callable[[str], bool]) -> set[str]:
-        """Return those of the names at which there is a file. Raises InputError as ``check_own``
-        does."""
+        """Return the names at which there is a file. Raises InputError as ``check_own`` does."""
         names = [*names]
         if not self._is_local:  # in which a listing is cheaper than a question for each
             there = self.sizes()
@@ -179,8 +178,7 @@ class Storage:
             return dict(zip(names, threads.map(sha256, names), strict=True))
 
     def sizes(self, folder: str = "") -> dict[str, int]:
-        """Return every file below ``folder`` with its size in bytes; nothing for a missing
-        folder."""
+        """Return every file below ``folder`` with its size; nothing for a missing folder."""
         with _errors(self.path(folder), "read", RerankError):
             start = self._place(folder)
             self._files.invalidate_cache()
@@ -208,8 +206,7 @@ class Storage:
 
 
 def opened(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL or local path, and the path in that file system. Raises
-    InputError."""
+    """Return the file system of a URL or path, and the path in it. Raises InputError."""
     with _errors(url, "opened", InputError):
         files, path = fsspec.core.url_to_fs(absolute(url))
         return files, os.path.abspath(path) if isinstance(files, LocalFileSystem) else path

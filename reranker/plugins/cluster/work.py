@@ -200,8 +200,7 @@ class _Actor(ABC):
         self._shards, self._storage = shards, Storage(out)
 
     def __call__(self, batch: Batch) -> Batch:
-        """Write the part of a block of sentences; return the row that reports it, with the CPU
-        time."""
+        """Write the part of a block; return the row that reports it, with the CPU time."""
         if batch["kind"][0] != LISTS:
             return batch
         begin = time.process_time()
@@ -286,8 +285,7 @@ class Converter(_Actor):
 def joined(
     shard: Shard, out: str, firsts: Sequence[int], warnings: list[str], faults: int
 ) -> FinishedShard | str:
-    """Return a task that joins a shard's parts; its result is the record, or why it cannot be
-    written."""
+    """Return the record of a shard, joined from its parts, or why it cannot be written."""
     try:
         return join(Storage(out), shard, firsts, warnings, faults)
     except RerankError as error:

@@ -24,8 +24,7 @@ Part = TypeVar("Part")
 
 
 class Batches(ABC, Generic[Part]):
-    """An endless sequence of batches; each epoch's plan depends on the seed and the epoch's number
-    alone."""
+    """An endless sequence of batches; an epoch's plan depends on seed and number alone."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

@@ -58,8 +58,7 @@ class TrainingConfig(RunConfig):
 
     @property
     def architecture(self) -> str:
-        """Return the name of the model's architecture, ``awd-lstm-doc`` unless [model] says
-        otherwise."""
+        """Return the architecture's name, ``awd-lstm-doc`` unless [model] says otherwise."""
         return str(self.model.get("architecture", AwdLstmDoc.architecture))
 
     def model_config(self, vocabulary_size: int) -> Config:

@@ -89,8 +89,7 @@ class LanguageModelRun(Run):
         return sum(map(len, self.dev))
 
     def dev_perplexity(self) -> float:
-        """Return dev perplexity per token: trees are each read from the start state; through text
-        the state is carried."""
+        """Return perplexity per token: of trees from the start state, or through the text."""
         eos = self.vocabulary.eos
         if self.config.text:  # one long column, which cannot be shared out
             result = 0.0

@@ -116,8 +116,7 @@ class _Messages(logging.Filter):
 
 
 def _end(rank: int, count: int, code: int) -> str:
-    """Describe how a process ended; ``code`` is its exit code or, if negative, the signal that
-    killed it."""
+    """Describe how a process ended; a negative ``code`` is the signal that killed it."""
     name = f"process {rank} of {count}"
     if code >= 0:
         return f"{name} failed"

@@ -71,8 +71,7 @@ def _is_row(line: str) -> bool:
 
 
 class Log:
-    """A run's measurements, as a context manager: written by rank 0, a ``TrainingLog``; the others
-    write nothing."""
+    """A run's measurements, as a context manager; rank 0 alone writes, a ``TrainingLog``."""
 
     def __init__(self, folder: Path, resume_at: int) -> None: ...
 

@@ -134,8 +134,7 @@ def text_perplexity(
 def _loss(
     model: LanguageModel, batch: Batch, state: State | None, dtype: torch.dtype, device: str
 ) -> tuple[Tensor, int, Features, State]:
-    """Return the summed negative log-likelihood of the batch in nats, its number of targets, the
-    features and the last state."""
+    """Return the batch's summed loss in nats, its number of targets, features and last state."""
     inputs, targets = batch.inputs.to(device), batch.targets.to(device)
     state = state or model.initial_state(inputs.shape[1])
     features, state = read_on(model, inputs, state, batch.opening, dtype)

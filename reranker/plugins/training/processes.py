@@ -81,8 +81,7 @@ class Processes:
         return joined
 
     def shares(self, items: Sequence[T]) -> Sequence[T]:
-        """Return every ``size``-th of ``items``: this process's share of work that is divided
-        evenly."""
+        """Return every ``size``-th of ``items``, this process's share of the work."""
         return items[self.rank :: self.size]
 
     def merged(self, results: Sequence[T]) -> list[T]:
@@ -93,8 +92,7 @@ class Processes:
 
     @contextmanager
     def agreeing(self) -> Iterator[None]:
-        """Raise a RerankError of any process in all of them, so that none waits for one that has
-        given up."""
+        """Raise any process's RerankError in all of them, so that none waits in vain."""
         error: RerankError | None = None
         try:
             yield
@@ -127,8 +125,7 @@ def are_launched() -> bool:
 
 
 def own_threads() -> int:
-    """Return the number of threads of one process when the processes on this machine share its
-    cores."""
+    """Return the threads of one process when those on this machine share its cores."""
     return max(1, torch.get_num_threads() // int(os.environ.get("LOCAL_WORLD_SIZE", 1)))
 
 
@@ -179,8 +176,7 @@ def _store() -> Store:
 
 
 def own_gpu(device: str, number: int, processes: int) -> str:
-    """Return the GPU of process ``number`` on this machine. Raises InputError if there are too
-    few."""
+    """Return the GPU of process ``number`` here. Raises InputError if there are too few."""
     if device != "cuda":
         raise InputError(
             f"--device {device}: with several processes, use cuda; each process takes one device"

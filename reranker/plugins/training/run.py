@@ -75,8 +75,7 @@ class Run(ABC):
 
     @abstractmethod
     def backward(self, batch: Batch) -> tuple[float, int]:
-        """Add the objective's gradients to the model's parameters; return the loss in nats per
-        token and the number of tokens."""
+        """Add the objective's gradients; return the loss in nats per token, and the tokens."""
 
     def shard(self, batch: Batch, number: int) -> Batch | None:
         """Return one of ``config.shards`` parts of a batch; None if it has too few columns."""
@@ -142,8 +141,7 @@ class Run(ABC):
         return seconds / max(1, batches) + evaluation
 
     def evaluation_due(self, finished: bool) -> bool:
-        """Return whether to evaluate now: as often as configured and at the end, at most once per
-        batch."""
+        """Return whether to evaluate now: as configured and at the end, once a batch at most."""
         if finished or self.progress.evaluated_at == self.progress.batches:
             return self.progress.evaluated_at != self.progress.batches
         if self.config.validate_every:

@@ -129,8 +129,7 @@ def config_path(name: Path) -> Path:
 
 
 def read_tables(path: Path) -> dict[str, dict[str, Any]]:
-    """Read ``[training]`` and ``[model]`` of a configuration. Raises ConfigError naming the
-    file."""
+    """Read [training] and [model] of a configuration. Raises ConfigError naming the file."""
     try:
         tables = tomllib.loads(read_text(path))
     except OSError as error:

@@ -23,8 +23,7 @@ from reranker.plugins.training.run import Run
 
 
 def backward(run: Run, batch: Batch) -> tuple[float, int]:
-    """Set the model's gradients to those of the whole batch; return the mean loss in nats per token
-    and the number of tokens."""
+    """Set the gradients of the whole batch; return the loss in nats per token, and the tokens."""
     shards = run.config.shards
     parameters = _trained(run)
     sums = PairwiseSum(shards)

@@ -116,8 +116,7 @@ class SpanRun(Run):
         return sum(sentence.length for sentence in self.dev)
 
     def dev_perplexity(self) -> float:
-        """Return perplexity per word, of the labels of all spans and, if tags are learned, of the
-        word's tag."""
+        """Return perplexity per word, of all spans' labels and, if learned, of its tag."""
         limits = self.config.batch_tokens, self.config.batch_spans
         groups = same_length(range(len(self.dev)), self.dev, *limits)
 

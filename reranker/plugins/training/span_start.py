@@ -94,8 +94,7 @@ def _is_like(encoder: PretrainedEncoder, pieces: AnyPieces, config: PieceConfig)
 
 
 def _with_learned(encoder: PretrainedEncoder, pieces: AnyPieces, learned: Tensor) -> Tensor:
-    """Return the embeddings of the encoder's pieces, ``learned`` where they are among
-    ``pieces``."""
+    """Return the embeddings of the encoder's pieces, ``learned`` for those of ``pieces``."""
     rows = {piece: row for row, piece in enumerate(pieces.pieces)}
     embedding = encoder.weights["embedding"].clone()
     for row, piece in enumerate(encoder.pieces.pieces):

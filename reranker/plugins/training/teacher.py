@@ -18,8 +18,7 @@ from reranker.models.batch import PADDING, source_batch
 
 
 class Teacher:
-    """A larger model's probabilities of labels and tags, under the smaller model's numbers of
-    them."""
+    """A larger model's probabilities of labels and tags, under the smaller one's numbers."""
 
     def __init__(
         self,
@@ -73,8 +72,7 @@ def _taught(logits: Tensor, renumbering: Tensor, targets: Tensor) -> Tensor:
 
 
 def _renumbering(numbers: Sequence[int], count: int) -> Tensor:
-    """Return the matrix [len(numbers), count] that brings each probability to its new number, if
-    any."""
+    """Return the matrix [len(numbers), count] that brings probabilities to new numbers."""
     matrix = torch.zeros(len(numbers), count)
     for row, number in enumerate(numbers):
         if number != PADDING:

@@ -117,8 +117,7 @@ class StreamedTrees(Iterable[tuple[str, ...]]):
 
 
 def _known_by(path: str) -> list[Any]:
-    """Return the signs by which a changed file is recognised. Raises InputError for a missing
-    file."""
+    """Return the signs of a changed file. Raises InputError for a missing one."""
     try:
         stat = os.stat(path)
     except OSError as error:

@@ -29,8 +29,7 @@ from reranker.trees.treebank import treebank_files
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train in this process, alone or as one of those started by a launcher; return the exit
-    code."""
+    """Train in this process, alone or as one of a launcher's; return the exit code."""
     with joined(arguments.device) as (processes, arguments.device):
         if are_launched() and not (arguments.threads or "OMP_NUM_THREADS" in os.environ):
             torch.set_num_threads(own_threads())
@@ -152,8 +151,7 @@ def _new_run(arguments: argparse.Namespace, config: RunConfig, processes: Proces
 
 
 class _ProgressBar:
-    """A bar with the share of the budget used, loss, best dev perplexity and speed, on a
-    terminal."""
+    """A bar on a terminal: share of the budget, loss, best dev perplexity and speed."""
 
     def __init__(self) -> None:
         from tqdm import tqdm
