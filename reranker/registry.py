@@ -115,9 +115,9 @@ _OURS: dict[Group, dict[str, Entry]] = {
         "stanza": Entry("reranker.plugins.other_parsers.stanza:StanzaParser"),
     },
     "trainings": {
-        "encoder-decoder": Entry("reranker.plugins.generation.pair_training"),
-        "language-model": Entry("reranker.plugins.training.language_model_training"),
-        "spans": Entry("reranker.plugins.training.span_training"),
+        "encoder-decoder": Entry("reranker.plugins.generation.pair_run"),
+        "language-model": Entry("reranker.plugins.training.language_model_run"),
+        "spans": Entry("reranker.plugins.training.span_run"),
     },
     "servers": {"ray": Entry("reranker.plugins.cluster.serving")},
     "children": {"surprisal": Entry("reranker.plugins.surprisal.service_child")},

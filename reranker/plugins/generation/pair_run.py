@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from reranker.errors import InputError
 from reranker.models.batch import Batch, grouped_by_length
 from reranker.models.encoder_decoder import EncoderDecoder
 from reranker.plugins.generation.encoder_decoder_file import save_generator
 from reranker.plugins.generation.pair_config import PairConfig
 from reranker.plugins.generation.pair_vocabulary import Pair, PairVocabulary
+from reranker.plugins.generation.pairs import text_pairs, tree_pairs
 from reranker.plugins.training.batches import Batches, EncodedPair, PairBatches, pair_batch
 from reranker.plugins.training.loss import grouped_perplexity, summed_loss
 from reranker.plugins.training.processes import Processes
 from reranker.plugins.training.recipes import FastRecipe, Recipe
-from reranker.plugins.training.run import Run
+from reranker.plugins.training.run import NewRun, Run
+from reranker.trees.treebank import read_treebank
 
+CONFIG = PairConfig
+TAKES = {"train_target", "dev_target"}
 _DEV_TOKENS = 4_096  # in a batch
 
 
@@ -103,6 +110,35 @@ class PairRun(Run):
         return EncodedPair(
             vocabulary.encode_source(pair.source), vocabulary.encode_target(pair.target)
         )
+
+
+def new_run(arguments: argparse.Namespace, config: PairConfig, processes: Processes) -> NewRun:
+    """Read the pairs. Raises InputError for flags that do not apply, and for files that cannot be
+    read."""
+    _check_targets(arguments, config.task)
+    pairs, dev = (_pairs(arguments, side, config) for side in ("train", "dev"))
+    return NewRun(partial(PairRun, config, pairs, dev), len(pairs), len(dev), "pairs")
+
+
+def _check_targets(arguments: argparse.Namespace, task: str) -> None:
+    """Raise InputError for targets that do not belong to the sources."""
+    if task == "parsing" and (arguments.train_target or arguments.dev_target):
+        raise InputError("--train-target and --dev-target are for text; trees are in --train")
+    for side in ("train", "dev"):
+        sources, targets = getattr(arguments, side), getattr(arguments, f"{side}_target")
+        if targets and len(targets) != len(sources):
+            raise InputError(
+                f"--{side}-target: {len(targets)} files for {len(sources)} of --{side}"
+            )
+
+
+def _pairs(arguments: argparse.Namespace, side: str, config: PairConfig) -> list[Pair]:
+    """Read the pairs that an encoder-decoder learns from or is selected on."""
+    sources, targets = getattr(arguments, side), getattr(arguments, f"{side}_target")
+    if config.task == "parsing":
+        return list(tree_pairs(read_treebank(sources), config.tags))
+    files = zip(sources, targets or [None] * len(sources), strict=True)
+    return [pair for source, target in files for pair in text_pairs(source, target)]
 
 
 class DecayRecipe(Recipe):

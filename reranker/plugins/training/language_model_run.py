@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +13,28 @@ from torch import Tensor
 
 from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary, rare_words
-from reranker.errors import ConfigError
+from reranker.commands.arguments import counted
+from reranker.errors import ConfigError, InputError
 from reranker.languages import ENGLISH
 from reranker.models import LanguageModel
 from reranker.models.batch import PADDING, Batch
 from reranker.plugins.training.batches import StreamBatches, TreeBatches
 from reranker.plugins.training.config import TrainingConfig
+from reranker.plugins.training.log import log_folder
 from reranker.plugins.training.loss import backward, dev_perplexity, text_perplexity
 from reranker.plugins.training.processes import Processes
 from reranker.plugins.training.recipes import FastRecipe, PaperRecipe, Recipe, ThesisRecipe
-from reranker.plugins.training.run import Run
+from reranker.plugins.training.run import NewRun, Run
 from reranker.plugins.training.start import start
 from reranker.plugins.training.tree_files import StreamedTrees, TokenFile
 from reranker.plugins.training.word_vectors import WordVectors, start_embedding
 from reranker.text.running import encoded as encoded_text
-from reranker.text.running import opening_id
+from reranker.text.running import opening_id, read_running_text
+from reranker.trees.linearize import linearize
+from reranker.trees.treebank import read_treebank
+
+CONFIG = TrainingConfig
+TAKES = {"stream", "start_from", "vectors"}
 
 
 class LanguageModelRun(Run):
@@ -123,6 +132,28 @@ class LanguageModelRun(Run):
         if self.config.text:
             return list(encoded_text(self.vocabulary, trees))
         return [self.vocabulary.encode(tokens) for tokens in trees]
+
+
+def new_run(arguments: argparse.Namespace, config: TrainingConfig, processes: Processes) -> NewRun:
+    """Read the trees, or the lines of text. Raises InputError for files that cannot be read."""
+    if arguments.stream:
+        if config.text:
+            raise InputError("--stream is for language models that are trained on trees")
+        streamed = StreamedTrees(arguments.train, log_folder(arguments), processes)
+        dev, size = _tokens(arguments.dev), f"{counted(len(streamed.paths), 'file')} of"
+        return NewRun(partial(_created, arguments, config, streamed, dev), size, len(dev), "trees")
+    read, noun = (read_running_text, "lines") if config.text else (_tokens, "trees")
+    train, dev = read(arguments.train), read(arguments.dev)
+    return NewRun(partial(_created, arguments, config, train, dev), len(train), len(dev), noun)
+
+
+def _tokens(paths: Sequence[Path]) -> list[Any]:
+    return [*map(linearize, read_treebank(paths))]
+
+
+def _created(arguments: argparse.Namespace, *given: Any, **where: Any) -> LanguageModelRun:
+    vectors = WordVectors.of(arguments)
+    return LanguageModelRun(*given, start_from=arguments.start_from, vectors=vectors, **where)
 
 
 def _counts(encoded: Sequence[Sequence[int]], size: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +24,7 @@ from reranker.plugins.training.loss import grouped_perplexity
 from reranker.plugins.training.pretrained import PretrainedEncoder
 from reranker.plugins.training.processes import Processes
 from reranker.plugins.training.recipes import FastRecipe
-from reranker.plugins.training.run import Run
+from reranker.plugins.training.run import NewRun, Run
 from reranker.plugins.training.span_config import SpanTrainingConfig
 from reranker.plugins.training.span_start import extended_model, new_model
 from reranker.plugins.training.span_temperature import fitted_temperature
@@ -36,8 +37,11 @@ from reranker.plugins.training.spans import (
 )
 from reranker.plugins.training.teacher import Teacher
 from reranker.plugins.training.word_vectors import WordVectors
-from reranker.trees.linearize import TaggedTree
+from reranker.trees.linearize import TaggedTree, linearize_tagged
+from reranker.trees.treebank import read_treebank
 
+CONFIG = SpanTrainingConfig
+TAKES = {"start_from", "vectors", "encoder", "teacher"}
 _LISTS = "words", "vector_words", "labels", "tags"
 
 
@@ -173,6 +177,29 @@ class SpanRun(Run):
             self.config.taught_share,
         )
         return loss, (len(words) - 2) * words.shape[1]
+
+
+def new_run(
+    arguments: argparse.Namespace, config: SpanTrainingConfig, processes: Processes
+) -> NewRun:
+    """Read the trees, with their tags. Raises InputError for files that cannot be read."""
+    train, dev = (
+        [*map(linearize_tagged, read_treebank(paths))] for paths in (arguments.train, arguments.dev)
+    )
+
+    def created(**where: Any) -> SpanRun:
+        return SpanRun(
+            config,
+            train,
+            dev,
+            start_from=arguments.start_from,
+            vectors=WordVectors.of(arguments),
+            encoder=PretrainedEncoder.read(arguments.encoder) if arguments.encoder else None,
+            teacher=arguments.teacher,
+            **where,
+        )
+
+    return NewRun(created, len(train), len(dev), "trees")
 
 
 def punctuation_tags(trees: Iterable[TaggedTree]) -> list[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import os
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,20 +47,13 @@ def configuration(arguments: argparse.Namespace, processes: int) -> RunConfig:
     plain run), batches are cut into as many shards unless the number is given. Raises ConfigError
     naming the file."""
     architecture = read_tables(arguments.config).get("model", {}).get("architecture")
-    read = functools.partial(
-        _kind(architecture).CONFIG.from_file,
-        arguments.config,
-        budget_minutes=arguments.budget,
-        epochs=arguments.epochs,
-        seed=arguments.seed,
-        language=arguments.language,
-        precision=arguments.precision,
-        direction=arguments.direction,
-        text=arguments.text,
-        fine_tuning=arguments.fine_tuning,
-    )
-    config: RunConfig = read(shards=arguments.shards)
-    return config if config.shards or not processes else read(shards=processes)
+    kind: type[RunConfig] = _kind(architecture).CONFIG
+    names = "epochs", "seed", "language", "precision", "direction", "text", "fine_tuning", "shards"
+    given = {name: getattr(arguments, name) for name in names}
+    config = kind.from_file(arguments.config, budget_minutes=arguments.budget, **given)
+    if config.shards or not processes:
+        return config
+    return replace(config, shards=processes).checked(arguments.config)
 
 
 def output(arguments: argparse.Namespace) -> Path:
