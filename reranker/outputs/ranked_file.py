@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from reranker.errors import InputError, KindError
+from reranker.files.json_text import read_json
 from reranker.files.kinds import LONGEST_START, kind_of
 from reranker.files.text import open_text, read_lines
 from reranker.trees.treebank import TreeText, sentences, tree_lines, treebank_files
@@ -59,7 +60,7 @@ def read_ranked(
         if not line.strip():
             continue
         try:
-            sentence = json.loads(line)
+            sentence = read_json(line)
             _check_trees(sentence)
             if with_indexes:
                 _check_indexes(sentence)

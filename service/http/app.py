@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -17,7 +17,7 @@ from starlette.middleware.cors import CORSMiddleware
 from reranker.errors import InputError
 from reranker.service import VERSION
 from reranker.service.errors import RequestError
-from reranker.service.http import openapi, routes
+from reranker.service.http import arrival, openapi, routes
 from reranker.service.http.envelope import JSONLine, envelope, from_http
 from reranker.service.http.middleware import HeadAsGet, RequestCheck, RequestLog
 from reranker.service.http.request_state import state_of
@@ -61,6 +61,7 @@ def create_app(settings: Settings, is_ready_first: bool = False) -> FastAPI:
         version=VERSION,
         description="Reranks n-best constituency trees with LSTM language models.",
         lifespan=lifespan,
+        dependencies=[Depends(arrival.check_once)],
         openapi_url=None,  # see _add_paths
         docs_url=None,
         redoc_url=None,

@@ -12,13 +12,17 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 from starlette.requests import ClientDisconnect, Request
 
+from reranker.files.json_text import repeated
 from reranker.service.errors import RequestError, too_late
 from reranker.service.http.request_state import state_of
 from reranker.service.requests import charsets
+from reranker.service.requests.bodies import given_twice
 from reranker.service.requests.reading import Body
 from reranker.service.settings import Settings
 
 T = TypeVar("T")
+
+TIMEOUT = "X-Request-Timeout"
 
 _PARAMETER = re.compile(r';\s*+([^\s;="]++)\s*+=\s*+("(?:[^"\\]|\\.)*+"|[^;"]*+)')
 
@@ -88,6 +92,15 @@ async def while_awaited(
 async def _disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+async def check_once(request: Request) -> None:
+    """Raise RequestError 422 for an option of the query, or a timeout, that is given twice: one of
+    the two would be taken silently."""
+    timeouts = [(TIMEOUT, value) for value in request.headers.getlist(TIMEOUT)]
+    name = repeated([*request.query_params.multi_items(), *timeouts])
+    if name is not None:
+        raise given_twice([name])
 
 
 def media_type(request: Request) -> str:

@@ -56,7 +56,7 @@ Running = Annotated[Service, Depends(_service_of)]
 Timeout = Annotated[
     Annotated[float, Field(gt=0, allow_inf_nan=False)] | SkipJsonSchema[None],
     Header(
-        alias="X-Request-Timeout",
+        alias=arrival.TIMEOUT,
         description="seconds until the request is cancelled and answered 504",
     ),
 ]

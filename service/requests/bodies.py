@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from reranker.files.json_text import repeated
 from reranker.service.errors import RequestError
 from reranker.service.limits import Limits
 from reranker.service.requests.schemas import FORMS, Asked, Forms
@@ -79,7 +81,6 @@ def parse(path: str, body: bytes, media: str, query: BaseModel | None) -> Asked:
 def _parse_json(forms: Forms, body: bytes) -> Asked:
     try:
         asked: Asked = forms.adapter.validate_json(body)
-        return asked
     except ValidationError as error:
         errors = error.errors(include_url=False, include_context=False, include_input=False)
         first = errors[0]
@@ -93,11 +94,51 @@ def _parse_json(forms: Forms, body: bytes) -> Asked:
         if first["type"] == "extra_forbidden":
             raise unknown(place, fields) from error
         raise invalid(place, first["msg"]) from error
+    _check_names(body)
+    return asked
+
+
+class _Repeated(str):
+    """A name that an object of JSON has twice, in place of that object."""
+
+
+def _check_names(body: bytes) -> None:
+    """Raise RequestError 422 for a name that an object has twice, of which pydantic takes the last.
+    The body is JSON that has been validated."""
+    found: list[_Repeated] = []
+
+    def made(pairs: list[tuple[str, Any]]) -> Any:
+        if (name := repeated(pairs)) is None:
+            return dict(pairs)
+        found.append(_Repeated(name))
+        return found[-1]
+
+    # Numbers stay text: one of 10,000 digits takes long, or is an error.
+    read = json.loads(body, object_pairs_hook=made, parse_int=str, parse_float=str)
+    if found:
+        raise given_twice(_place(read))
+
+
+def _place(value: Any) -> list[str | int]:
+    """Return the place of the first repeated name in JSON; empty if there is none."""
+    if isinstance(value, _Repeated):
+        return [str(value)]
+    parts: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(value, dict):
+        parts = value.items()
+    elif isinstance(value, list):
+        parts = enumerate(value)
+    return next(([name, *rest] for name, part in parts if (rest := _place(part))), [])
 
 
 def invalid(place: Sequence[str | int], message: str) -> RequestError:
     """Return a 422 for the field at ``place``."""
     return RequestError(422, "invalid", message, ".".join(map(str, place)) or None)
+
+
+def given_twice(place: Sequence[str | int]) -> RequestError:
+    """Return a 422 for the field at ``place``, which has two values."""
+    return invalid(place, f"{str(place[-1])[:_LONGEST_NAME]!r} is given twice")
 
 
 def unknown(place: Sequence[str | int], fields: Iterable[str]) -> RequestError:

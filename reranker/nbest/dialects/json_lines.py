@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from reranker.errors import InputError
+from reranker.files.json_text import read_json
 from reranker.nbest.candidates import raw_list
 from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
 from reranker.nbest.dialects.candidate_text import bracketed
@@ -36,7 +37,7 @@ def _read(file: NumberedLines) -> Iterator[RawList]:
         if not line.strip():
             continue
         try:
-            yield _parse(json.loads(line), position, number, file)
+            yield _parse(read_json(line), position, number, file)
         except RecursionError:
             yield _broken(position, number, line, "nested too deep")
         except KeyError as error:

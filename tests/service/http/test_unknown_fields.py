@@ -106,3 +106,41 @@ def test_version_2_of_cohere(http: httpx.Client) -> None:
     assert (other.status_code, error_of(other)["param"]) == (422, "documents")
     text = http.post("/v2/rerank", content=b"(S", headers={"Content-Type": "text/plain"})
     assert text.status_code == 415
+
+
+@pytest.mark.parametrize(
+    "path, body, param",
+    [
+        ("/rerank", '{"nbest": "(S (NN a))", "top_n": 1, "top_n": 2}', "top_n"),
+        ("/rerank", '{"nbest": "(S (NN a))", "top_n": 1, "top\\u005fn": 1}', "top_n"),
+        (
+            "/rerank",
+            '{"sentences": [{"candidates": [{"tree": "(S (NN a))"}, {"tree": "", "tree": ""}]}]}',
+            "sentences.0.candidates.1.tree",
+        ),
+        ("/v2/rerank", '{"documents": ["(S (NN a))"], "priority": [{"a": 1, "a": 2}]}', "a"),
+        ("/parse", '{"text": "It runs.", "text": "It ran."}', "text"),
+        ("/score", '{"trees": [], "trees": ["(S (NN a))"]}', "trees"),
+        ("/surprisal", '{"text": "It runs.", "beam": 1, "beam": 10}', "beam"),
+        ("/validate", '{"nbest": "(S (NN a))", "nbest": "(S (NN a))"}', "nbest"),
+        # In the query.
+        ("/rerank?top_n=1&top_n=2", '{"nbest": "(S (NN a))"}', "top_n"),
+        ("/parse?top_n=1&top%5fn=1", '{"text": "It runs."}', "top_n"),
+        ("/models/reload?fewer=true&fewer=false", "", "fewer"),
+    ],
+)
+def test_a_field_that_is_given_twice_is_named(
+    http: httpx.Client, path: str, body: str, param: str
+) -> None:
+    answer = http.post(path, content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422, answer.text
+    error = error_of(answer)
+    assert error["code"] == "invalid"
+    assert error["param"].endswith(param)
+    assert error["message"] == f"{param.rpartition('.')[2]!r} is given twice"
+
+
+def test_a_timeout_that_is_given_twice_is_named(http: httpx.Client) -> None:
+    headers = [("X-Request-Timeout", "1"), ("X-Request-Timeout", "600")]
+    answer = http.post("/rerank", json=LIST, headers=headers)
+    assert (answer.status_code, error_of(answer)["param"]) == (422, "X-Request-Timeout")

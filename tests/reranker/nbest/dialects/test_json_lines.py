@@ -118,6 +118,8 @@ def test_broken_trees(read: Read) -> None:
         ('{"candidates": [], "tokens": ["\\ud800"]}', "not one word"),
         ('{"candidates": [], "tokens": ["It"], "tags": ["A", "B"]}', "2 tags for 1 tokens"),
         ('{"candidates": [], "tokens": ["It"], "tags": ["A B"]}', "'tags' is not one word: 'A B'"),
+        ('{"candidates": ["(S (NN a))"], "candidates": []}', "'candidates' is given twice"),
+        ('{"candidates": [{"tree": "(S)", "tree": "(S (NN a))"}]}', "'tree' is given twice"),
         ("[" * 100_000, "nested too deep"),
     ],
 )
