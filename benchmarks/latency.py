@@ -35,8 +35,8 @@ from reranker.files.table import aligned
 from reranker.nbest import Candidate, NBest, read_nbest
 from reranker.nbest.writing import list_text
 from reranker.pipeline import Reranker
-from reranker.process.cores import available_cores
 from reranker.process.flags import positive
+from reranker.process.machine import available_cores
 from reranker.trees.linearize import delinearize
 
 GUM, EXAMPLES = "../shared/data/nbest/gum_dev_50best.txt.gz", "examples/parses.txt"

@@ -1,52 +1,44 @@
 """Language models over token ids, which see tensors only; trees and files belong to reranker."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
-from reranker.models.attention import (
-    Attention,
-    AttentionConfig,
-    KeyValue,
-    KeyValueConfig,
-    KeyValuePredict,
-    KeyValuePredictConfig,
-)
 from reranker.models.awd_lstm_doc import AwdLstmDoc
 from reranker.models.config import Config
 from reranker.models.language_model import LanguageModel, State
-from reranker.models.lstmn import Lstmn, LstmnConfig
 from reranker.models.output import Features
-from reranker.models.recurrent_memory import RecurrentMemory, RecurrentMemoryConfig
-from reranker.models.rnn_n import RnnN, RnnNConfig
 
-# By the name in configurations and checkpoints: the configuration class and the model's.
-ARCHITECTURES: dict[str, tuple[type[Config], Callable[[Any], LanguageModel]]] = {
-    AwdLstmDoc.architecture: (Config, AwdLstmDoc),
-    RnnN.architecture: (RnnNConfig, RnnN),
-    Attention.architecture: (AttentionConfig, Attention),
-    KeyValue.architecture: (KeyValueConfig, KeyValue),
-    KeyValuePredict.architecture: (KeyValuePredictConfig, KeyValuePredict),
-    RecurrentMemory.architecture: (RecurrentMemoryConfig, RecurrentMemory),
-    Lstmn.architecture: (LstmnConfig, Lstmn),
+Architecture = tuple[type[Config], Callable[[Any], LanguageModel]]
+
+
+_FILES = {
+    "awd-lstm-doc": ("awd_lstm_doc", "Config", "AwdLstmDoc"),
+    "rnn-n": ("rnn_n", "RnnNConfig", "RnnN"),
+    "attention": ("attention", "AttentionConfig", "Attention"),
+    "key-value": ("attention", "KeyValueConfig", "KeyValue"),
+    "key-value-predict": ("attention", "KeyValuePredictConfig", "KeyValuePredict"),
+    "recurrent-memory": ("recurrent_memory", "RecurrentMemoryConfig", "RecurrentMemory"),
+    "lstmn": ("lstmn", "LstmnConfig", "Lstmn"),
 }
 
-__all__ = [
-    "ARCHITECTURES",
-    "Attention",
-    "AttentionConfig",
-    "AwdLstmDoc",
-    "Config",
-    "Features",
-    "KeyValue",
-    "KeyValueConfig",
-    "KeyValuePredict",
-    "KeyValuePredictConfig",
-    "LanguageModel",
-    "Lstmn",
-    "LstmnConfig",
-    "RecurrentMemory",
-    "RecurrentMemoryConfig",
-    "RnnN",
-    "RnnNConfig",
-    "State",
-]
+
+class _Architectures(Mapping[str, Architecture]):
+    """The configuration class and the model's, by the name in configurations and checkpoints; a
+    file is imported when its architecture is asked for."""
+
+    def __getitem__(self, name: str) -> Architecture:
+        file, config, model = _FILES[name]
+        module = import_module(f"{__name__}.{file}")
+        return getattr(module, config), getattr(module, model)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_FILES)
+
+    def __len__(self) -> int:
+        return len(_FILES)
+
+
+ARCHITECTURES = _Architectures()
+
+__all__ = ["ARCHITECTURES", "AwdLstmDoc", "Config", "Features", "LanguageModel", "State"]

@@ -10,8 +10,8 @@ from reranker.checkpoints.installed import models_in_environment, models_of
 from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import Parser, language_of
 from reranker.pipeline import Reranker
-from reranker.process.cores import available_cores
 from reranker.process.forks import Once
+from reranker.process.machine import available_cores
 from reranker.ranking import Rankings
 from reranker.text.conventions import Convention, convention_of
 from reranker.text.given import GivenText

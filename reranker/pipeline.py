@@ -10,20 +10,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from reranker.checkpoints.devices import Precision, devices, load_placed
 from reranker.checkpoints.ensemble_file import (
     ModelNames,
     WeighedModels,
     calibration_beside,
     named_models,
 )
-from reranker.checkpoints.members import LoadedMember
+from reranker.checkpoints.members import LoadedMember, Precision, devices, load_placed
 from reranker.errors import InputError
-from reranker.nbest import NBest, ReadOptions, Rejected, from_candidates, read_nbest
-from reranker.nbest.candidates import listed, log_probabilities
+from reranker.nbest import NBest, ReadOptions, Rejected
 from reranker.process.cancellation import Cancellation
-from reranker.process.cores import available_cores
-from reranker.process.memory import return_freed_memory, share_freed_memory
+from reranker.process.machine import available_cores, return_freed_memory, share_freed_memory
 from reranker.ranking import SCORE_DECIMALS, Ranking, Rankings, Scored, Weighing
 from reranker.ranking.confidence import Calibration
 from reranker.ranking.ranker import Combination, Ranker
@@ -199,6 +196,8 @@ class Reranker(Ranker):
         Raises InputError for what is not a list of candidates, or not as many scores, for a
         positive one, for the name of a file, and for a weight below 1 without scores.
         """
+        from reranker.nbest.candidates import from_candidates, log_probabilities
+
         chosen = self._chosen(weighing, lm_weight)
         if not isinstance(candidates, NBest):
             if parser_scores is None and chosen.lm_weight < 1:
@@ -231,6 +230,8 @@ class Reranker(Ranker):
                 raise InputError(
                     f"expected the name of a file as a string or a path, got {name!r:.60}"
                 )
+        from reranker.nbest import read_nbest
+
         chosen = self._chosen(weighing, lm_weight, top)
         lists = read_nbest(path, *more, options=options)
         return (ranking for _, ranking in self._ranked(lists, chosen, False, top))
@@ -316,6 +317,8 @@ class Reranker(Ranker):
     def score(self, trees: Candidates) -> list[float | None]:
         """Return the log-probability of each tree in nats, summed over the members; None for
         anything that is not a tree. The trees need not have the same words."""
+        from reranker.nbest.candidates import from_candidates, listed
+
         lists = [from_candidates([tree]) for tree in listed(trees)]
         return [
             round(-scores[0].nll, SCORE_DECIMALS) if scores else None
@@ -351,8 +354,7 @@ class Reranker(Ranker):
     ) -> Iterator[tuple[NBest, Ranking]]:
         """Yield each list with its ranking, as ``rerank_lists`` does."""
         chosen = self._chosen(weighing, lm_weight, top)
-        read = (nbest if isinstance(nbest, NBest) else from_candidates(nbest) for nbest in lists)
-        return self._ranked(read, chosen, token_scores, top)
+        return self._ranked(map(_accepted, lists), chosen, token_scores, top)
 
     def _chosen(
         self, weighing: Weighing | None, lm_weight: float | None, top: int | None = None
@@ -404,6 +406,14 @@ class Reranker(Ranker):
         most_tokens: int = pools.BATCH_TOKENS,
     ) -> Iterator[tuple[NBest, T]]:
         return pools.in_order(lists, score, self._lanes, min(pools.BATCH_TOKENS, most_tokens))
+
+
+def _accepted(candidates: NBest | Candidates) -> NBest:
+    if isinstance(candidates, NBest):
+        return candidates
+    from reranker.nbest import from_candidates
+
+    return from_candidates(candidates)
 
 
 def _refuse(rejected: Sequence[Rejected], kind: str) -> None:

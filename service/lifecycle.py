@@ -16,7 +16,7 @@ import structlog
 
 from reranker.errors import RerankError
 from reranker.process.cancellation import Cancellation
-from reranker.process.memory import RETURNING_SECONDS, return_freed_memory
+from reranker.process.machine import RETURNING_SECONDS, return_freed_memory
 from reranker.service.children.child import resident_memory
 from reranker.service.children.scoring import Models
 from reranker.service.errors import Lost, RequestError, described, draining, unavailable

@@ -22,7 +22,7 @@ import structlog
 
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import InputError
-from reranker.process.memory import share_freed_memory
+from reranker.process.machine import share_freed_memory
 from reranker.service import logs
 from reranker.service.errors import RequestError
 from reranker.service.settings import Settings, load_settings
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = load_settings(vars(arguments))
     named_models(settings.named, settings.combine, settings.sha256)
     if settings.device not in ("auto", "cpu"):
-        from reranker.checkpoints.devices import devices
+        from reranker.checkpoints.members import devices
 
         devices(settings.device)
     logs.configure(settings)

@@ -23,7 +23,7 @@ from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.checkpoints.ensemble_file import read_ensemble_file
 from reranker.checkpoints.model_file import Format, Trained, content_sha256
 from reranker.checkpoints.span_file import save_span_model
-from reranker.files.digest import file_sha256
+from reranker.files.opening import file_sha256
 from reranker.outputs.ranked_file import best_tree, is_ranked, read_ranked
 from reranker.plugins.generation import encoder_decoder_file
 from reranker.plugins.generation.encoder_decoder_file import save_generator

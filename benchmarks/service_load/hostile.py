@@ -20,7 +20,7 @@ from benchmarks.service_load.report import Measurements, targets, written
 from benchmarks.service_load.watching import Tally, UsageSample, sleep_lightly, usage
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.writing import list_text
-from reranker.process.cores import available_cores
+from reranker.process.machine import available_cores
 
 LIVE = "GET /health/live"
 HUGE_LISTS = 34

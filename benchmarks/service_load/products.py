@@ -26,7 +26,7 @@ from benchmarks.scoring.measure import machine
 from benchmarks.servers import RERANK, serving
 from benchmarks.service_load.bombs import PRODUCTS, Bomb
 from benchmarks.service_load.kind import LATEST, Asked, KindClient, Question, ask, seconds_alone
-from reranker.process.cores import available_cores
+from reranker.process.machine import available_cores
 
 CONNECTIONS = 4
 MOST_TIMES = 5

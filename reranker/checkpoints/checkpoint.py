@@ -19,16 +19,17 @@ from reranker.checkpoints.model_file import (
     with_weights,
     write_model,
 )
-from reranker.checkpoints.neutral_classes import NeutralClasses
 from reranker.checkpoints.vocabulary import MOST_CLASSED, NEUTRAL_RULES, Vocabulary
 from reranker.errors import CheckpointError
 from reranker.models import ARCHITECTURES, LanguageModel
-from reranker.models.encoder_decoder import EncoderDecoder
-from reranker.models.span_model import SpanModel
 
 # Version 1 had no word classes and no backward models. Before 3, classes of unknown words followed
 # rules 1. Before 4, a hash was not required.
 FORMAT = Format("parse-reranker checkpoint", 4, hashed=4)
+_OTHERS = {
+    "encoder-decoder": "an encoder-decoder, for `rerank generate`",
+    "spans": "a span model, where a language model is needed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,9 @@ def opened_checkpoint(path: Path, archive: Archive, device: str = "cpu") -> Chec
     does."""
     content = archive.content
     if not FORMAT.matches(content):
-        if isinstance(content, dict) and content.get("architecture") == EncoderDecoder.architecture:
-            raise CheckpointError(f"{path}: an encoder-decoder, for `rerank generate`")
-        if isinstance(content, dict) and content.get("architecture") == SpanModel.architecture:
-            raise CheckpointError(f"{path}: a span model, where a language model is needed")
-        raise CheckpointError(f"{path}: not a checkpoint of `rerank train`")
+        architecture = content.get("architecture") if isinstance(content, dict) else None
+        reason = _OTHERS.get(str(architecture), "not a checkpoint of `rerank train`")
+        raise CheckpointError(f"{path}: {reason}")
 
     def unpack(content: dict[str, Any]) -> tuple[LanguageModel, Vocabulary]:
         model = _model(content, archive.size, device)
@@ -112,6 +111,8 @@ def _vocabulary(content: dict[str, Any], most_bytes: int) -> Vocabulary:
         raise TypeError(f"class_rules must be an integer, got {rules!r}")
     neutral = None
     if rules == NEUTRAL_RULES:
+        from reranker.checkpoints.neutral_classes import NeutralClasses
+
         neutral = NeutralClasses(content["affixes"].split())
     return Vocabulary(content["vocabulary"], classes, is_backward, rules, neutral)
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from reranker.checkpoints.hub import SCHEME, from_hub
 from reranker.checkpoints.installed import (
     Installed,
     default_models,
@@ -26,8 +25,7 @@ from reranker.checkpoints.installed import (
 )
 from reranker.checkpoints.pins import MOST_BYTES, pinned
 from reranker.errors import InputError, RerankError
-from reranker.files.digest import file_sha256
-from reranker.files.opening import open_file, read_text
+from reranker.files.opening import file_sha256, open_file, read_text
 from reranker.files.output import open_whole
 from reranker.languages import ENGLISH
 from reranker.ranking import Weighing
@@ -142,7 +140,9 @@ def _checkpoint_paths(names: ModelNames) -> list[Path]:
     for name in names:
         if not isinstance(name, str | os.PathLike):
             raise InputError(f"expected the path of a model, got {name!r:.40}")
-        if isinstance(name, str) and name.startswith(SCHEME):
+        if isinstance(name, str) and name.startswith("hf://"):
+            from reranker.checkpoints.hub import from_hub
+
             name = from_hub(name)
         matches = [name] if os.path.exists(name) else sorted(glob.glob(os.fspath(name)))
         if not matches:

@@ -8,9 +8,8 @@ import re
 from pathlib import Path
 
 from reranker.errors import InputError
-from reranker.files.digest import file_sha256
+from reranker.files.opening import file_sha256
 
-SCHEME = "hf://"
 _NAME = re.compile(r"hf://([\w.-]+/[\w.-]+)(?:@([\w./-]+?))?(?:/([\w.-]+\.toml))?")
 _LOGGER = logging.getLogger(__name__)
 

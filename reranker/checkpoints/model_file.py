@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -16,9 +16,11 @@ from torch import Tensor, nn
 from reranker.checkpoints.archive import Archive, write_atomically
 from reranker.errors import CheckpointError, lacks_memory
 from reranker.languages import ENGLISH
-from reranker.models import LanguageModel
-from reranker.models.encoder_decoder import EncoderDecoder
-from reranker.models.span_model import SpanModel
+
+if TYPE_CHECKING:
+    from reranker.models import LanguageModel
+    from reranker.models.encoder_decoder import EncoderDecoder
+    from reranker.models.span_model import SpanModel
 
 Model = TypeVar("Model", bound=nn.Module)
 Words = TypeVar("Words")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from reranker.errors import InputError
-from reranker.files.digest import file_sha256
+from reranker.files.opening import file_sha256
 
 MOST_BYTES = 1 << 36
 """The largest checkpoint: a larger file is a hole, not weights."""

@@ -19,9 +19,7 @@ from reranker.checkpoints.model_file import (
     write_model,
 )
 from reranker.checkpoints.span_vocabulary import AnyPieces, SpanVocabulary
-from reranker.checkpoints.unigram_pieces import UnigramPieces
 from reranker.checkpoints.vocabulary import MOST_CLASSED
-from reranker.checkpoints.word_pieces import WordPieces
 from reranker.errors import CheckpointError
 from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanConfig, SpanModel
@@ -50,7 +48,7 @@ def save_span_model(
         **{name: "\n".join(getattr(vocabulary, name)) for name in _LISTS},
         "pieces": "\n".join(vocabulary.pieces.pieces) if vocabulary.pieces else "",
     }
-    if isinstance(vocabulary.pieces, UnigramPieces):
+    if vocabulary.pieces and vocabulary.pieces.scores:
         parts["piece_scores"] = "\n".join(map(str, vocabulary.pieces.scores))
     write_model(path, FORMAT, model, parts, information, dtype)
 
@@ -83,20 +81,24 @@ def opened_span_model(path: Path, archive: Archive, device: str = "cpu") -> Span
         words, vector_words, labels, tags = (
             _lines(content.get(name, ""), count) for name, count in zip(_LISTS, counts, strict=True)
         )
-        pieces: AnyPieces | None = None
-        if config.encoder:
-            known = _lines(content["pieces"], config.encoder.piece_count)
-            per_word, count = config.encoder.per_word, config.encoder.piece_count
-            if "piece_scores" in content:
-                scores = [*map(float, _lines(content["piece_scores"], count))]
-                pieces = UnigramPieces(known, scores, per_word)
-            else:
-                pieces = WordPieces(known, per_word)
+        pieces = _pieces(content, config.encoder) if config.encoder else None
         vocabulary = SpanVocabulary(words, vector_words, labels, config.spelling_rows, pieces, tags)
         model = with_weights(lambda: SpanModel(config), content["weights"], archive.size, device)
         return model, vocabulary
 
     return SpanCheckpoint(*read_model(path, archive, FORMAT, unpack))
+
+
+def _pieces(content: Mapping[str, Any], encoder: PieceConfig) -> AnyPieces:
+    known = _lines(content["pieces"], encoder.piece_count)
+    if "piece_scores" in content:
+        from reranker.checkpoints.unigram_pieces import UnigramPieces
+
+        scores = _lines(content["piece_scores"], encoder.piece_count)
+        return UnigramPieces(known, [*map(float, scores)], encoder.per_word)
+    from reranker.checkpoints.word_pieces import WordPieces
+
+    return WordPieces(known, encoder.per_word)
 
 
 def _config(saved: Mapping[str, Any]) -> SpanConfig:

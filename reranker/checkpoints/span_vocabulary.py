@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 from zlib import crc32
 
-from reranker.checkpoints.unigram_pieces import UnigramPieces
-from reranker.checkpoints.word_pieces import WordPieces
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import TaggedTree
+
+if TYPE_CHECKING:
+    from reranker.checkpoints.unigram_pieces import UnigramPieces
+    from reranker.checkpoints.word_pieces import WordPieces
 
 UNKNOWN, START, END, PADDING = 0, 1, 2, -1
 """Rows of the embedding that belong to no word; row 0 of the vectors is for words without a vector.
@@ -20,7 +23,7 @@ _LENGTHS = (3, 4, 5)
 _MOST_LETTERS = 40
 _MOST_KNOWN = 20_000
 
-AnyPieces = WordPieces | UnigramPieces
+AnyPieces: TypeAlias = "WordPieces | UnigramPieces"
 """An encoder's pieces."""
 
 

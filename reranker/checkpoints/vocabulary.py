@@ -6,10 +6,13 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from reranker.checkpoints.neutral_classes import NeutralClasses
 from reranker.languages import composed
 from reranker.trees.linearize import is_word
+
+if TYPE_CHECKING:
+    from reranker.checkpoints.neutral_classes import NeutralClasses
 
 EOS = "<eos>"
 UNKNOWN_WORD = "<unk>"
@@ -144,7 +147,11 @@ class Vocabulary:
         for tokens in sequences:
             spelled.update(tokens if is_english else map(composed, tokens))
             trees += 1
-        neutral = None if is_english else NeutralClasses.learned(filter(is_word, spelled))
+        neutral = None
+        if not is_english:
+            from reranker.checkpoints.neutral_classes import NeutralClasses
+
+            neutral = NeutralClasses.learned(filter(is_word, spelled))
         class_of = neutral.name if neutral else unknown_class
         lowered = _lowered(spelled)
         counts = Counter({EOS: trees, UNKNOWN_WORD: 0, UNKNOWN_OPENING: 0, UNKNOWN_CLOSING: 0})

@@ -20,6 +20,8 @@ class Pieces(ABC):
     start: str
     end: str
     unknown: str
+    scores: tuple[float, ...] = ()
+    """The log-probability of each piece, where it decides how words are split."""
 
     def __init__(self, pieces: Sequence[str], per_word: int) -> None:
         """Assign rows to the pieces. A word has at most ``per_word`` pieces; the rest of a longer

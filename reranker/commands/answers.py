@@ -23,7 +23,6 @@ from reranker.files.output import write_line
 from reranker.files.records import Written
 from reranker.languages import language_name
 from reranker.nbest import NBest
-from reranker.nbest.candidates import score_warnings
 from reranker.outputs.registry import OUTPUTS, format_ranking, is_output, written
 from reranker.process.flags import positive, weight
 from reranker.ranking import Ranking, Weighing
@@ -265,10 +264,15 @@ def _warn_of_scores(parsers: Sequence[str], weighing: Weighing) -> None:
 def _checked(lists: Iterable[NBest], weighing: Weighing) -> Iterator[NBest]:
     """Yield the lists; if scores are mixed in, warn once of those of samples, and once a file of
     those that are no log-probabilities."""
-    is_warned = weighing.lm_weight == 1
+    if weighing.lm_weight == 1:
+        yield from lists
+        return
+    from reranker.nbest.candidates import score_warnings
+
+    is_warned = False
     warned: set[str] = set()
     for nbest in lists:
-        for warning in score_warnings(nbest, warned) if weighing.lm_weight < 1 else ():
+        for warning in score_warnings(nbest, warned):
             message(f"rerank: {warning} (--lm-weight {weighing.lm_weight:g})")
         if nbest.order == "score" and not is_warned:
             is_warned = True

@@ -7,6 +7,7 @@ import importlib.util
 from pathlib import Path
 
 from reranker.errors import InputError
+from reranker.nbest import FORMATS
 from reranker.process.flags import positive
 
 
@@ -29,6 +30,14 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
     """Add ``--restore``."""
     text = "write bracketed trees with the sentence's words and tags, not the parser's text"
     parser.add_argument("--restore", action="store_true", help=text)
+
+
+def add_format(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--format``; ``what`` begins its help text."""
+    text = f"{what} (default: auto-detected; docs/formats.md)"
+    parser.add_argument(
+        "--format", choices=("auto", *FORMATS), default="auto", metavar="NAME", help=text
+    )
 
 
 def counted(number: int, noun: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reranker.commands import nbest_files
 from reranker.commands.arguments import counted
-from reranker.commands.progress import message, rejection
+from reranker.commands.progress import message, print_rejected, rejection
 from reranker.errors import InputError, KindError, TreeError
 from reranker.files.output import open_whole, output_path, output_paths
 from reranker.nbest import FORMATS
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         if tokens_path is not None:
             tokens_out = files.enter_context(open_whole(tokens_path))
         for nbest in lists:
-            nbest_files.print_rejected(nbest)
+            print_rejected(nbest)
             out.write(list_text(nbest, sentences, arguments.to, arguments.to_beam))
             if tokens_out is not None:
                 tokens_out.write(tokens_text(nbest))

@@ -8,16 +8,15 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from reranker.commands.progress import message, rejection
+from reranker.commands.arguments import add_format
+from reranker.commands.progress import message, print_rejected
 from reranker.errors import InputError
-from reranker.files.digest import file_sha256
-from reranker.files.patterns import expanded
+from reranker.files.opening import expanded, input_digest
 from reranker.nbest import FORMATS, NBest, NBestFiles, ReadOptions, read_nbest
 from reranker.nbest.data import Repair
 from reranker.nbest.guess import with_hint
 from reranker.process.flags import positive
 from reranker.ranking import Ranking
-from reranker.trees.treebank import treebank_files
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -50,14 +49,6 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-repair", dest="repair", action="store_false", default=None, help="reject all of them")
     text = "lines per list, for files that do not say (OpenNMT's -n_best K)"
     add("--beam", type=positive, metavar="K", help=text)
-
-
-def add_format(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add ``--format``; ``what`` begins its help text."""
-    text = f"{what} (default: auto-detected; docs/formats.md)"
-    parser.add_argument(
-        "--format", choices=("auto", *FORMATS), default="auto", metavar="NAME", help=text
-    )
 
 
 def _repair(text: str) -> Repair:
@@ -103,7 +94,7 @@ class FileLists:
         """Return everything on which the lists depend; the content of standard input is not
         known."""
         return {
-            "nbest": [digest(path) for path in expanded(self._arguments.nbest)],
+            "nbest": [input_digest(path) for path in expanded(self._arguments.nbest)],
             **reading_settings(self._arguments),
             "restore": self._restore,
         }
@@ -156,31 +147,21 @@ def read_ahead(arguments: argparse.Namespace) -> Iterator[NBest] | None:
     return read_nbest(*files, options=options(arguments), warn=lambda _: None)
 
 
-def print_rejected(candidates: NBest | Ranking) -> None:
-    """Print a line to standard error for the candidates that cannot be used."""
-    for rejected in candidates.rejected:
-        rejection(
-            f"rerank: {rejected.file}:{rejected.line}: candidate {rejected.index + 1} of list "
-            f"{candidates.id} rejected, {rejected.code}: {rejected.message}"
-        )
-
-
 def inputs(arguments: argparse.Namespace) -> list[str]:
     """Return every file that the flags say to read, except checkpoints."""
-    gold = treebank_files(getattr(arguments, "gold", None) or [])
-    return [*expanded(arguments.nbest), *filter(None, [arguments.tokens]), *gold]
+    files = [*expanded(arguments.nbest), *filter(None, [arguments.tokens])]
+    if gold := getattr(arguments, "gold", None):
+        from reranker.trees.treebank import treebank_files
+
+        files += treebank_files(gold)
+    return files
 
 
 def reading_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the values of the flags of ``add_reading_arguments``, as plain data."""
     return {
         "format": arguments.format,
-        "tokens": digest(arguments.tokens) if arguments.tokens else None,
+        "tokens": input_digest(arguments.tokens) if arguments.tokens else None,
         "repair": arguments.repair,
         "beam": arguments.beam,
     }
-
-
-def digest(path: str) -> str:
-    # Reading standard input or a pipe would use it up.
-    return file_sha256(path) if os.path.isfile(path) else path

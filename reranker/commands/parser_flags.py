@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reranker.checkpoints.installed import models_of
-from reranker.commands.nbest_files import add_format
+from reranker.commands.arguments import add_format
 from reranker.errors import InputError
 from reranker.files.output import files_of
 from reranker.languages import language_name
@@ -17,8 +17,8 @@ from reranker.nbest import ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.choice import OPTIONS, ParserChoice
 from reranker.parsers.parser import Parser, language_of
-from reranker.process.cores import available_cores
 from reranker.process.flags import positive
+from reranker.process.machine import available_cores
 
 _METAVARS: dict[str, dict[str, Any]] = {
     "parser": {"action": "append", "metavar": "NAME"},

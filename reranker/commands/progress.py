@@ -16,6 +16,9 @@ from reranker.files.visible import visible, visible_message
 if TYPE_CHECKING:
     from tqdm import tqdm
 
+    from reranker.nbest import NBest
+    from reranker.ranking import Ranking
+
 T = TypeVar("T")
 
 SHOWN_REJECTIONS = 10
@@ -42,6 +45,15 @@ def rejection(text: str) -> None:
         _print(text)
     else:
         _Rejections.left_out += 1
+
+
+def print_rejected(candidates: NBest | Ranking) -> None:
+    """Print a line to standard error for the candidates that cannot be used."""
+    for rejected in candidates.rejected:
+        rejection(
+            f"rerank: {rejected.file}:{rejected.line}: candidate {rejected.index + 1} of list "
+            f"{candidates.id} rejected, {rejected.code}: {rejected.message}"
+        )
 
 
 def count_rejections() -> None:

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from reranker.commands import parser_flags
-from reranker.commands.nbest_files import digest, print_rejected
-from reranker.commands.progress import message, rejection
+from reranker.commands.progress import message, print_rejected, rejection
 from reranker.errors import InputError, KindError
-from reranker.files.patterns import expanded
+from reranker.files.opening import expanded, input_digest
 from reranker.files.text import TextFile, open_text
 from reranker.languages import ENGLISH
 from reranker.nbest import NBest
@@ -156,7 +155,7 @@ class ParsedText:
         """Return everything on which the lists depend."""
         arguments = self._arguments
         return {
-            "text": [digest(path) for path in self.inputs],
+            "text": [input_digest(path) for path in self.inputs],
             "form": arguments.form,
             "words": arguments.words or convention_of(arguments.language or ENGLISH),
             **parser_flags.identity(self._choice, arguments),

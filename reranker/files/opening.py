@@ -1,15 +1,36 @@
-"""Opening of files to be read. Anything but a file is rejected before a byte is read: a named pipe
-without a writer hangs, and a device has no end."""
+"""Files to be read: their names, which may be patterns, their opening, and their digests. Anything
+but a file is rejected before a byte is read: a named pipe without a writer hangs, and a device has
+no end."""
 
 from __future__ import annotations
 
 import errno
+import glob
+import hashlib
 import io
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
+from reranker.errors import InputError
+
 _MOST_TEXT = 1 << 26  # bytes of a file of settings or of a vocabulary
+
+
+def expanded(names: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Return the names with globs expanded; the name of an existing file may look like a glob.
+
+    Raises InputError for a glob that no file matches.
+    """
+    paths: list[str] = []
+    for name in map(str, names):
+        is_glob = glob.has_magic(name) and not os.path.lexists(name)
+        matches = sorted(glob.glob(name, recursive=True)) if is_glob else [name]
+        if not matches:
+            raise InputError(f"{name}: no file matches")
+        paths.extend(matches)
+    return paths
 
 
 def open_file(
@@ -45,6 +66,28 @@ def read_text(path: str | os.PathLike[str], encoding: str = "utf-8", most: int =
     if len(content) > most:
         raise _too_large(len(content), most)
     return io.TextIOWrapper(io.BytesIO(content), encoding).read()
+
+
+def text_digest(*parts: str) -> str:
+    """Return a short hash of texts and their order."""
+    text = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=12).hexdigest()
+
+
+def file_sha256(path: str | os.PathLike[str], most: int | None = None) -> str:
+    """Return the SHA-256 of a file's content, in hexadecimal. Raises InputError if the file cannot
+    be read or has more than ``most`` bytes."""
+    try:
+        with open_file(path, most=most) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def input_digest(path: str) -> str:
+    """Return a file's SHA-256, or the name of standard input or a pipe, which reading would use
+    up. Raises InputError."""
+    return file_sha256(path) if os.path.isfile(path) else path
 
 
 def _refused(path: str | os.PathLike[str] | int, streams: bool) -> str | None:

@@ -1,8 +1,14 @@
-"""Tables as text for the terminal, and in Markdown."""
+"""Tables as text for the terminal, in Markdown, and for pandas, which need not be installed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reranker.errors import needing
+
+if TYPE_CHECKING:
+    import pandas
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
@@ -28,3 +34,12 @@ def grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def data_frame(
+    rows: Iterable[Sequence[Any] | Mapping[str, Any]], columns: Iterable[str]
+) -> pandas.DataFrame:
+    """Return the rows as a table with these columns. Raises InputError without pandas."""
+    with needing("a table needs pandas: pip install 'parse-reranker[pandas]'; to_dict does not"):
+        import pandas
+    return pandas.DataFrame(list(rows), columns=list(columns))

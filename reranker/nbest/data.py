@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from reranker.errors import InputError, TreeError
-from reranker.files.digest import text_digest
+from reranker.files.opening import text_digest
 from reranker.nbest.words import encoding_fault, escaped, split_words
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import delinearize, is_word
 from reranker.trees.tree import Tree, quoted, short_repr
+
+if TYPE_CHECKING:
+    from reranker.files.text import TextFile
+    from reranker.nbest.faithful import Room
 
 UNKNOWN_TAG = "XX"
 LEAST_PROBABILITY = 1e-3
@@ -23,6 +28,9 @@ do."""
 Order = Literal["given", "score", "frequency"]
 """The order of a list's candidates: as the parser gave them, best first; or, for samples, which
 come unordered, by score or by frequency. For pooled lists, ``score`` if it applies to any."""
+
+
+Path: TypeAlias = "str | os.PathLike[str] | TextFile"
 
 
 class Sentence(NamedTuple):
@@ -56,6 +64,27 @@ def _symbols(symbols: Sequence[str], name: str) -> tuple[str, ...]:
         if not is_one_word or encoding_fault(symbol):
             raise InputError(f"an entry of '{name}' is not one word: {symbol!r}")
     return tuple(map(escaped, symbols))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Options for reading n-best files; by default the format is auto-detected."""
+
+    format: str = "auto"  # ``auto`` or the name of a dialect in ``reranker.nbest.FORMATS``
+    tokens: Path | tuple[Sentence, ...] | None = None
+    """A file with the sentences, see ``reranker.nbest.tokens_file``; or the sentences."""
+    repair: Repair | None = None
+    """Repair broken candidates, or those of seq2seq parsers as their ``"authors"`` do; None repairs
+    those of seq2seq parsers only."""
+    beam: int | None = None  # lines of a list, for files that do not say
+    restore: bool = False
+    """Rewrite candidates as bracketed trees with the sentence's words and tags."""
+    check: Callable[[RawList], None] | None = None
+    """A function called with each list before its candidates are read; its errors stop the
+    reading."""
+    room: Room | None = None
+    """The limit on how much longer all lists together may become than their text; None limits each
+    list by itself."""
 
 
 class Origin(NamedTuple):

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from reranker.errors import InputError, TreeError
 from reranker.files.text import MAX_LINE
-from reranker.nbest.authors_repair import read_as_authors
 from reranker.nbest.data import (
     UNKNOWN_TAG,
     Candidate,
@@ -123,6 +122,8 @@ class Source(NamedTuple):
         """Return a candidate's skeleton, repaired where necessary, with ``count`` words if given.
         Raises TreeError if the candidate cannot be repaired."""
         if self.repair == "authors" and self.notation is Notation.LINEARIZED:
+            from reranker.nbest.authors_repair import read_as_authors
+
             return read_as_authors(text, count)
         skeleton = read_skeleton(text, self.notation or Notation.BRACKETS)
         if count is not None:

@@ -30,6 +30,7 @@ from reranker.trees.tree import (
 PLACEHOLDER = "XX"
 PUNCTUATION = frozenset({".", ",", ":", "''", "``"})
 
+LABELLED_CLOSER = re.compile(r"(?:^|\s)\)_*+([^\s()]++)")
 # A backslash keeps a bracket in its word.
 _LINEARIZED = re.compile(r"[()]?(?:[^()\s\\]++|\\[()]?+)++|[()]", re.ASCII)
 _TAG_TOKEN = re.compile(r"_(\S+)_")

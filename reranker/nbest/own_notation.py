@@ -8,9 +8,10 @@ majority of a tree's words decides, since treebanks leave out a tag now and then
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
-from reranker.nbest.notation import PUNCTUATION, Notation, is_stand_in
+from reranker.nbest.notation import LABELLED_CLOSER, PUNCTUATION, Notation, is_stand_in
 from reranker.trees.linearize import FUNCTION_TAG, is_word
 from reranker.trees.tree import PHRASES, ROOT_LABELS, bracket_tokens
 
@@ -19,7 +20,6 @@ _PHRASES = PHRASES | {"VCD", "VCP", "VNV", "VPT", "VRD", "VSB"}
 # Phrases in treebanks and tags in Universal Dependencies; and root labels, which can hold anything.
 _AMBIGUOUS = frozenset({"INTJ", "PRT", "X"}) | ROOT_LABELS
 
-LABELLED_CLOSER = re.compile(r"(?:^|\s)\)_*+([^\s()]++)")
 # A word alone in a node, as parsers print it.
 _LONE_WORD = re.compile(r"\(([^()\s]++) [^()\s]++\)(?![^()\s])", re.ASCII)
 
@@ -53,6 +53,13 @@ def own_notation(text: str) -> Notation | None:
         return None
     # A seq2seq parser may leave out the labels.
     return Notation.LINEARIZED if stand_ins and words == stand_ins else Notation.BARE
+
+
+def most_shown(texts: Iterable[str]) -> Notation:
+    """Return the notation that most candidates in a file's head show, to be displayed: it decides
+    the notation of no candidate."""
+    shown = Counter(filter(None, map(own_notation, texts)))
+    return shown.most_common(1)[0][0] if shown else Notation.BRACKETS
 
 
 def _is_plainly_tagged(text: str) -> bool:

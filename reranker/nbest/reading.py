@@ -5,47 +5,20 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
-import os
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
 
 from reranker.errors import InputError
 from reranker.files.kinds import kind_of
-from reranker.files.text import TextFile
-from reranker.nbest.data import NBest, Order, RawList, Rejected, Repair, Sentence
-from reranker.nbest.dialects.dialect import Dialect
-from reranker.nbest.dialects.registry import DIALECTS, KNOWN_BY_A_LINE, recognise
-from reranker.nbest.faithful import Room, Source, accept
+from reranker.nbest.data import NBest, Order, Path, RawList, ReadOptions, Rejected, Sentence
+from reranker.nbest.dialects.registry import DIALECTS, load, recognise
+from reranker.nbest.faithful import Source, accept
 from reranker.nbest.guess import not_nbest
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.notation import Notation
-from reranker.nbest.tokens_file import read_sentences
+from reranker.nbest.own_notation import most_shown
 from reranker.nbest.words import is_placeholder, printable
 
 _LOGGER = logging.getLogger(__name__)
-
-Path = str | os.PathLike[str] | TextFile
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """Options for reading n-best files; by default the format is auto-detected."""
-
-    format: str = "auto"  # ``auto`` or the name of a dialect in ``reranker.nbest.FORMATS``
-    tokens: Path | tuple[Sentence, ...] | None = None
-    """A file with the sentences, see ``reranker.nbest.tokens_file``; or the sentences."""
-    repair: Repair | None = None
-    """Repair broken candidates, or those of seq2seq parsers as their ``"authors"`` do; None repairs
-    those of seq2seq parsers only."""
-    beam: int | None = None  # lines of a list, for files that do not say
-    restore: bool = False
-    """Rewrite candidates as bracketed trees with the sentence's words and tags."""
-    check: Callable[[RawList], None] | None = None
-    """A function called with each list before its candidates are read; its errors stop the
-    reading."""
-    room: Room | None = None
-    """The limit on how much longer all lists together may become than their text; None limits each
-    list by itself."""
 
 
 class NBestFile:
@@ -58,32 +31,30 @@ class NBestFile:
         self._check = options.check
         self.name = printable(self._lines.name)
         try:
-            self._dialect = self._find_dialect(options.format)
+            self.format = self._find_format(options.format)
+            """The name of the file's dialect."""
         except InputError:
             self.close()
             raise
-        self._shown = self._dialect.shown_notation(self._lines.head)
+        self._dialect = load(self.format)
+        texts = self._dialect.candidate_texts(self._lines.head)
+        self._shown = self._dialect.notation or most_shown(texts)
         if self._dialect.looks_for_blank_line:
             self._lines.look_for_blank_line()  # it says how lines make lists
         notation = self._dialect.notation
         self.source = Source(self.name, notation, options.repair, options.restore, options.room)
 
-    def _find_dialect(self, format_name: str) -> Dialect:
+    def _find_format(self, wanted: str) -> str:
         head = self._lines.head
         first = next(((number, text) for number, text in enumerate(head, 1) if text.strip()), None)
         if first is None:
             reason = f" ({self._lines.damage})" if self._lines.damage else ""
             raise InputError(f"{self.name} has no n-best lists{reason}")
-        dialect = recognise(head) if format_name == "auto" else DIALECTS[format_name]
-        is_sure = format_name == "auto" or dialect in KNOWN_BY_A_LINE
-        if dialect is None or not (is_sure or kind_of("".join(head)) is None):
+        name = recognise(head) if wanted == "auto" else wanted
+        is_sure = name and (wanted == "auto" or DIALECTS[name].shows_in_a_line)
+        if name is None or not (is_sure or kind_of("".join(head)) is None):
             raise not_nbest(self.name, head, *first)
-        return dialect
-
-    @property
-    def format(self) -> str:
-        """Return the name of the file's dialect."""
-        return self._dialect.name
+        return name
 
     @property
     def description(self) -> str:
@@ -157,7 +128,7 @@ def _lists(
     raw_lists = itertools.zip_longest(*(file.raw_lists() for file in files))
     sentences: Iterator[Sentence] | None = None
     if tokens is not None:
-        sentences = iter(tokens) if isinstance(tokens, tuple) else read_sentences(tokens)
+        sentences = iter(tokens) if isinstance(tokens, tuple) else _sentences(tokens)
     position = -1
     try:
         for position, raws in enumerate(raw_lists):
@@ -176,6 +147,12 @@ def _lists(
     finally:
         for file in files:
             file.close()
+
+
+def _sentences(path: Path) -> Iterator[Sentence]:
+    from reranker.nbest.tokens_file import read_sentences
+
+    return read_sentences(path)
 
 
 def _pooled(
@@ -236,11 +213,11 @@ def read_nbest(
     if there are more lists than sentences in ``options.tokens``.
     """
     if options.format != "auto":
-        dialect = DIALECTS.get(options.format)
-        if dialect is None:
+        entry = DIALECTS.get(options.format)
+        if entry is None:
             raise InputError(f"unknown format {options.format!r}; there are {', '.join(DIALECTS)}")
-        if dialect.needs_beam and options.beam is None:
-            raise InputError(f"format {dialect.name} needs 'beam', the number of lines of a list")
+        if entry.needs_beam and options.beam is None:
+            raise InputError(f"format {options.format} needs 'beam', the number of lines of a list")
     with contextlib.ExitStack() as opened:
         files = []
         for path in paths:

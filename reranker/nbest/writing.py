@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from reranker.errors import InputError
 from reranker.nbest.data import UNKNOWN_TAG, Candidate, NBest
-from reranker.nbest.dialects.registry import DIALECTS
+from reranker.nbest.dialects.registry import DIALECTS, load
 
 
 def list_text(nbest: NBest, position: int, format_name: str, beam: int | None = None) -> str:
@@ -18,9 +18,8 @@ def list_text(nbest: NBest, position: int, format_name: str, beam: int | None = 
     ``beam`` is the number of lines for formats that need it; blank lines fill up short lists.
     Raises InputError if ``beam`` is missing or the list is longer.
     """
-    dialect = DIALECTS[format_name]
-    text = dialect.write(nbest, position)
-    if not dialect.needs_beam:
+    text = load(format_name).write(nbest, position)
+    if not DIALECTS[format_name].needs_beam:
         return text
     if beam is None:
         raise InputError(f"format {format_name} needs 'beam', the number of lines of a list")

@@ -13,8 +13,8 @@ from reranker.chart.bracketed import bracketed
 from reranker.chart.k_best import k_best
 from reranker.chart.marginals import marginals
 from reranker.chart.tagging import best_tags
-from reranker.checkpoints.devices import devices, load_placed
 from reranker.checkpoints.installed import installed_span_model
+from reranker.checkpoints.members import devices, load_placed
 from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL, SpanVocabulary
 from reranker.errors import CheckpointError, InputError

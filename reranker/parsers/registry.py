@@ -6,7 +6,7 @@ from typing import cast
 
 from reranker import registry
 from reranker.checkpoints.installed import installed_span_model
-from reranker.files.digest import file_sha256
+from reranker.files.opening import file_sha256
 from reranker.parsers.parser import Factory, Parser, ParserSettings
 
 

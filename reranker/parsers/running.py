@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from reranker.nbest import NBest, Rejected
 from reranker.parsers.parser import Parser, root_of
-from reranker.process.waiting import result_of
+from reranker.process.cancellation import result_of
 from reranker.text.reading import TextSentence
 
 _BATCH_WORDS = 10_000  # what is too long to be parsed takes memory, too

@@ -1,16 +1,18 @@
-"""Cancelling and pausing of computations in other threads."""
+"""Cancelling and pausing of computations in other threads, and waiting that Ctrl-C ends."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, wait
 from typing import TypeVar
 
 T = TypeVar("T")
 
 # The seconds between two polls of a paused computation.
 _POLL_SECONDS = 0.01
+_SIGNAL_SECONDS = 0.5  # between two checks for signals
 
 
 class Stopped(Exception):
@@ -52,3 +54,15 @@ class Cancellation:
             if self.is_cancelled:
                 raise Stopped
             yield item
+
+
+def result_of(future: Future[T]) -> T:
+    """Return ``future.result()``, waiting a little at a time.
+
+    Python looks for signals before it begins to wait, and a signal ends a wait that has begun. A
+    signal that arrives in between does neither: while another thread starts a program, that gap can
+    last a millisecond, and an endless wait would leave Ctrl-C without effect.
+    """
+    while not wait([future], _SIGNAL_SECONDS).done:
+        pass
+    return future.result()

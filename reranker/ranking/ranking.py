@@ -12,7 +12,6 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from reranker.errors import RerankError, TreeError
-from reranker.files.frame import data_frame
 from reranker.nbest import Candidate, NBest, Rejected
 from reranker.nbest.data import Certainty, Origin
 from reranker.ranking.sentence import Constituent, ParsedSentence, with_words_only
@@ -200,6 +199,8 @@ class Ranked:
     def to_pandas(self) -> pandas.DataFrame:
         """Return the constituents, one a row. Raises InputError without pandas, TreeError as
         ``constituents`` does."""
+        from reranker.files.table import data_frame
+
         return data_frame(self.constituents, Constituent._fields)
 
     def to_svg(self) -> str:
@@ -325,6 +326,8 @@ class Ranking:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the candidates, best first, one a row. Raises InputError without pandas."""
+        from reranker.files.table import data_frame
+
         return data_frame((entry.to_dict() for entry in self.ranking), _WRITTEN)
 
     def __repr__(self) -> str:
@@ -364,6 +367,8 @@ class Rankings(list[Ranking]):
         """Return the constituents of the best trees, one a row, with the ``id`` of their ranking as
         ``sentence``. Raises InputError without pandas, TreeError as ``Ranked.constituents``
         does."""
+        from reranker.files.table import data_frame
+
         rows = (
             (ranking.id, *constituent)
             for ranking in self

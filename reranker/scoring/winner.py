@@ -27,7 +27,7 @@ from reranker.checkpoints.members import LoadedMember
 from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.models import LanguageModel
 from reranker.process.cancellation import Cancellation
-from reranker.process.memory import return_freed_memory
+from reranker.process.machine import return_freed_memory
 from reranker.ranking import Scored, Weighing, mixed_score, repeating
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble, Layout, Values, products_of

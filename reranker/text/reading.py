@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from reranker.files.digest import text_digest
+from reranker.files.opening import text_digest
 from reranker.files.text import TextFile, open_text
 from reranker.languages import is_invisible
 from reranker.nbest.data import Origin, Sentence

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from reranker.errors import InputError, TreeError
 from reranker.files.kinds import refuse_other_than_trees
-from reranker.files.patterns import expanded
+from reranker.files.opening import expanded
 from reranker.files.text import TextFile, open_text, read_lines
 from reranker.trees import psd
 from reranker.trees.splitting import is_remark, open_brackets, split_trees

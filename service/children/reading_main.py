@@ -7,7 +7,7 @@ import signal
 import time
 from functools import partial
 
-from reranker.process.memory import return_freed_memory, share_freed_memory
+from reranker.process.machine import return_freed_memory, share_freed_memory
 from reranker.service.children.child import Lane, Request, serve
 from reranker.service.limits import Limits
 from reranker.service.requests.reading import Body, Contents, read

@@ -18,7 +18,7 @@ from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.parsers.running import parsed_list
 from reranker.process.cancellation import Cancellation, Stopped
-from reranker.process.memory import periodic_memory_return, return_freed_memory
+from reranker.process.machine import periodic_memory_return, return_freed_memory
 from reranker.service.children.child import Lane, Request, resident_memory, serve
 from reranker.service.children.halving import score_in_halves
 from reranker.service.children.scoring import (
@@ -104,7 +104,7 @@ def _load(
 
 
 def _score(models: dict[int, _LoadedEnsemble], lanes: Lanes, request: Request) -> BatchScores:
-    from reranker.checkpoints.devices import gpu_memory
+    from reranker.checkpoints.members import gpu_memory
 
     batch: ToScore = request.value
     started = time.monotonic()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from reranker.errors import InputError, TreeError
 from reranker.files.text import TextInMemory
 from reranker.nbest import NBest, ReadOptions, Rejected, Sentence, from_candidates, read_nbest
-from reranker.nbest.dialects.registry import DIALECTS
+from reranker.nbest.dialects.registry import DIALECTS, load
 from reranker.nbest.faithful import Room, Source
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import split_words
@@ -206,7 +206,7 @@ def _source(format_name: str, room: Room, repair: bool | None = None) -> Source:
     """Return the source of trees of a format; in many, each tree shows its own notation."""
     if format_name == "ptb":
         return Source("the request", Notation.BRACKETS, repair, room=room)
-    notation = DIALECTS[format_name].notation if format_name in DIALECTS else None
+    notation = load(format_name).notation if format_name in DIALECTS else None
     return Source("the request", notation, repair, room=room)
 
 

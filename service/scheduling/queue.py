@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from reranker.process.cancellation import Cancellation
-from reranker.process.cores import available_cores
+from reranker.process.machine import available_cores
 from reranker.service.errors import draining
 from reranker.service.fairness import Shares, amount_ahead, overloaded
 from reranker.service.metrics import Metrics

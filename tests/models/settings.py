@@ -8,17 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from reranker.models import (
-    ARCHITECTURES,
-    AttentionConfig,
-    Config,
-    KeyValueConfig,
-    KeyValuePredictConfig,
-    LanguageModel,
-    LstmnConfig,
-    RecurrentMemoryConfig,
-    RnnNConfig,
-)
+from reranker.models import ARCHITECTURES, Config, LanguageModel
+from reranker.models.attention import AttentionConfig, KeyValueConfig, KeyValuePredictConfig
+from reranker.models.lstmn import LstmnConfig
+from reranker.models.recurrent_memory import RecurrentMemoryConfig
+from reranker.models.rnn_n import RnnNConfig
 
 WORDS = 7
 _SIZES: dict[str, Any] = {"vocabulary_size": WORDS, "embedding_size": 4, "embedding_range": 1.0}

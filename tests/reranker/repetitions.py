@@ -15,10 +15,11 @@ from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import score_pair
 from reranker.files.text import TextInMemory
 from reranker.nbest import FORMATS, ReadOptions, read_nbest
-from reranker.nbest.dialects.dialect import Dialect, Head
-from reranker.nbest.dialects.registry import DIALECTS
+from reranker.nbest.dialects.recognition import Head
+from reranker.nbest.dialects.registry import DIALECTS, load
 from reranker.nbest.guess import guess
 from reranker.nbest.notation import Notation, may_be_tree, read_skeleton
+from reranker.nbest.own_notation import most_shown
 from reranker.nbest.tokens_file import read_sentences
 from reranker.nbest.words import check_words, escaped
 from reranker.outputs.conllu import from_conllu
@@ -103,9 +104,9 @@ def _lists(name: str, **how: object) -> Reader:
     return read
 
 
-def _recognised(dialect: Dialect, text: str) -> None:
-    dialect.recognise(Head(_lines(text)))
-    dialect.shown_notation(_lines(text))
+def _recognised(name: str, text: str) -> None:
+    DIALECTS[name].recognise(Head(_lines(text)))
+    most_shown(load(name).candidate_texts(_lines(text)))
 
 
 def _text(form: Form, convention: Convention, text: str) -> None:
@@ -129,7 +130,7 @@ COLLINS = Parameters.collins()
 INDONESIAN = Vocabulary.build([["beli", "jual"]], is_english=False)
 READERS: dict[str, Reader] = {
     "what a file looks like": lambda text: (guess(_lines(text)), other_than_text(text)),
-    **{f"recognise {name}": partial(_recognised, dialect) for name, dialect in DIALECTS.items()},
+    **{f"recognise {name}": partial(_recognised, name) for name in DIALECTS},
     **{f"read {name}": _lists(name) for name in ("auto", *FORMATS)},
     **{f"repair {name}": _lists(name, repair=True) for name in ("trees", "rnng", "berkeley")},
     "repair as authors": lambda text: _lists(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from reranker.files.digest import file_sha256
+from reranker.files.opening import file_sha256
 from tests.service.conftest import save_models
 from tests.service.servers import serving
 

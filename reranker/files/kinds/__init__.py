@@ -1,8 +1,7 @@
 """The kinds of files that are neither text nor trees in brackets: their recognition from the
 beginning of a file, and the advice to a user. Every reader calls ``kind_of``."""
 
-from reranker.files.kinds.kind import Kind
-from reranker.files.kinds.start import Start
+from reranker.files.kinds.start import Kind, Start
 from reranker.files.kinds.table import (
     CHUNKS,
     KINDS,

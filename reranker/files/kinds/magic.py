@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from reranker.files.kinds.kind import Kind
+from reranker.files.kinds.start import Kind
 
 _UNPACK = "unpack it first"
 _CONVERT = "convert it to UTF-8 first"

@@ -1,12 +1,29 @@
-"""The beginning of a file, prepared for the recognisers of kinds; recognisers of lines."""
+"""Kinds of files; the beginning of a file, prepared for their recognisers; recognisers of lines."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 Recognise = Callable[["Start"], bool]
+
+
+class Kind(NamedTuple):
+    """A kind of file that is neither text nor trees in brackets."""
+
+    name: str
+    text: str = ""
+    """The advice to a user who wants text."""
+    trees: str = ""
+    """The advice to a user who wants trees, if it differs."""
+
+    def described(self, wanted: str) -> str:
+        """Return the kind's name and the advice to a user who wants ``"text"`` or ``"trees"``."""
+        advice = (self.trees if wanted == "trees" else "") or self.text
+        return f"{self.name}: {advice}" if advice else self.name
+
 
 LONGEST_LINE = 2_000
 _TAIL = 8  # lines

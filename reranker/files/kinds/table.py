@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from reranker.errors import KindError
-from reranker.files.kinds.kind import Kind
 from reranker.files.kinds.magic import binary_kind
 from reranker.files.kinds.shapes import (
     are_vertical,
@@ -18,7 +17,7 @@ from reranker.files.kinds.shapes import (
     is_tagged,
     is_yaml,
 )
-from reranker.files.kinds.start import Recognise, Start, begins, either, rows, within
+from reranker.files.kinds.start import Kind, Recognise, Start, begins, either, rows, within
 
 LONGEST_START = 1 << 16
 """The characters examined to recognise a file."""

@@ -7,42 +7,15 @@ parser's score in base 2, then the reranker's. The parser can also leave the sco
 
 from __future__ import annotations
 
-import itertools
 import math
-import re
 from collections.abc import Iterator
 
 from reranker.nbest.data import NBest, RawCandidate, RawList
 from reranker.nbest.dialects.candidate_text import bracketed, score_text
-from reranker.nbest.dialects.dialect import Dialect, Head
+from reranker.nbest.dialects.dialect import Dialect
+from reranker.nbest.dialects.recognition import SCORED
 from reranker.nbest.lines import NumberedLines, of_length, separated
 from reranker.nbest.notation import may_be_tree
-
-_NUMBER = (
-    r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?(?:[eE][-+]?[0-9]++)?|\.[0-9]++|[iI]nf(?:inity)?|[nN]a[nN])"
-)
-_SCORED = re.compile(rf"\s*+({_NUMBER}(?:\s++{_NUMBER})*)\s++(?=\()", re.ASCII)
-# A constituent's last word, matched from its first character: the time stays linear.
-_LAST_WORD = re.compile(r"(?<![^()\s])([^()\s]++)\s*+\)")
-
-
-def _recognise(head: Head) -> bool:
-    if _SCORED.match(head.first):
-        matches = map(_SCORED.match, head.lines)
-        return any(match and may_be_tree(match.string[match.end() :]) for match in matches)
-    is_tree = head.first[:1] == "(" and not head.is_linearized
-    return is_tree and head.has_tree and _are_lists(head)
-
-
-def _are_lists(head: Head) -> bool:
-    """Return whether there are blank lines and, between them, different trees of the same words."""
-    trees = [(line.strip(), _LAST_WORD.findall(line)) for line in head.all]
-    pairs = [
-        (text != next_text, words == next_words)
-        for (text, words), (next_text, next_words) in itertools.pairwise(trees)
-        if words and next_words
-    ]
-    return ("", []) in trees and 2 * pairs.count((True, True)) > len(pairs)
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
@@ -56,7 +29,7 @@ def _read(file: NumberedLines) -> Iterator[RawList]:
 
 
 def _scored(line: RawCandidate, file: NumberedLines) -> RawCandidate:
-    match = _SCORED.match(line.text)
+    match = SCORED.match(line.text)
     if match is None:
         unusable, _, tree = line.text.partition("\t")
         if unusable[:1] == "(" or tree[:1] != "(" or not may_be_tree(tree):
@@ -76,9 +49,6 @@ def _write(nbest: NBest, position: int) -> str:
 
 
 BERKELEY = Dialect(
-    name="berkeley",
-    description="score and tree on a line, a blank line after each list",
-    recognise=_recognise,
     read=_read,
     write=_write,
     notation=None,

@@ -33,28 +33,21 @@ from typing import NamedTuple
 
 from reranker.nbest.data import NBest, RawCandidate, RawList
 from reranker.nbest.dialects.candidate_text import bracketed, finite, score_text
-from reranker.nbest.dialects.dialect import Dialect, Head
+from reranker.nbest.dialects.dialect import Dialect
+from reranker.nbest.dialects.recognition import COMMENT, PARSE, SENTENCE, SKIPPED
 from reranker.nbest.guess import not_nbest
 from reranker.nbest.lines import Group, NumberedLines, separated
 from reranker.trees.splitting import TreeLines
 
-_PARSE = re.compile(r"# Parse ([0-9]{1,9}) with score (\S+)")
-_SKIPPED = re.compile(r"SENTENCE_SKIPPED_OR_UNPARSABLE(?: Parse #([0-9]{1,9}) with score \S+)?")
-_SENTENCE = re.compile(r"Sentence #[0-9]+ \([0-9]+ tokens(?:, sentiment: .*)?\):")
-_COMMENT = re.compile(r"# constituency = (.*)")
 _LOG = re.compile(
     r"Parsing (?:file: |\[sent\. )|Parsed (?:file: |[0-9]+ words )|Sentence skipped: "
 )
 _LAYOUTS = {
-    _SENTENCE: "text output of the pipeline",
-    _COMMENT: "CoNLL-U comments",
-    _PARSE: "k-best lists",
+    SENTENCE: "text output of the pipeline",
+    COMMENT: "CoNLL-U comments",
+    PARSE: "k-best lists",
 }
 _MAX_STRAY = 100
-
-
-def _recognise(head: Head) -> bool:
-    return any(kind.fullmatch(line) for line in head.lines for kind in (*_LAYOUTS, _SKIPPED))
 
 
 def _layout(head: Sequence[str], beam: int | None) -> str:
@@ -66,7 +59,7 @@ def _layout(head: Sequence[str], beam: int | None) -> str:
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
-    readers = {_LAYOUTS[_SENTENCE]: _annotated, _LAYOUTS[_COMMENT]: _commented}
+    readers = {_LAYOUTS[SENTENCE]: _annotated, _LAYOUTS[COMMENT]: _commented}
     lists = readers.get(_layout(file.head, None), _printed)
     return file.numbered(lists(file))
 
@@ -141,8 +134,8 @@ def _parses(file: NumberedLines) -> Iterator[_Parse]:
             yield take()
         if not text or _LOG.match(text):
             continue
-        match = _PARSE.fullmatch(text)
-        skipped = _SKIPPED.fullmatch(text)
+        match = PARSE.fullmatch(text)
+        skipped = SKIPPED.fullmatch(text)
         if heading and (match or skipped):
             yield heading
             heading = None
@@ -175,7 +168,7 @@ def _annotated(file: NumberedLines) -> Iterator[Group]:
 
     for number, line in file:
         text = line.strip()
-        if _SENTENCE.fullmatch(text):
+        if SENTENCE.fullmatch(text):
             if start:
                 yield finish()
             start, tree = number, TreeLines()
@@ -191,7 +184,7 @@ def _annotated(file: NumberedLines) -> Iterator[Group]:
 def _commented(file: NumberedLines) -> Iterator[Group]:
     """Yield the lists of CoNLL-U: blocks of lines separated by blank lines, one per sentence."""
     for start, lines in separated(file):
-        comments = [(line.line, _COMMENT.fullmatch(line.text)) for line in lines]
+        comments = [(line.line, COMMENT.fullmatch(line.text)) for line in lines]
         trees = [RawCandidate(number, match[1]) for number, match in comments if match]
         if lines:
             yield start, trees or [_no_tree(start)]
@@ -207,9 +200,6 @@ def _write(nbest: NBest, position: int) -> str:
 
 
 CORENLP = Dialect(
-    name="corenlp",
-    description="CoreNLP's k-best trees and text output, Stanza's CoNLL-U",
-    recognise=_recognise,
     read=_read,
     write=_write,
     layout=_layout,

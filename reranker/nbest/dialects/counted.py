@@ -21,13 +21,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from reranker.errors import InputError
 from reranker.nbest.data import NBest, RawCandidate, RawList
 from reranker.nbest.dialects.candidate_text import bracketed
-from reranker.nbest.dialects.dialect import Dialect, Head
+from reranker.nbest.dialects.dialect import Dialect
+from reranker.nbest.dialects.recognition import COUNTED_HEADER, numbers
 from reranker.nbest.guess import not_nbest
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.words import printable
@@ -35,27 +36,6 @@ from reranker.trees.splitting import TreeLines
 
 # Surplus candidates reported one by one beyond the number in a header.
 MAX_SURPLUS = 1_000
-
-HEADER = re.compile(r"([0-9]{1,9})(?:(\t)\s*(.+)| +(\S+))?")
-
-
-def _begins(head: Head, *, with_id: bool) -> bool:
-    header = HEADER.fullmatch(head.first)
-    if header is None or head.trees_are_linearized:
-        return False
-    is_kind = bool(header[3] or header[4]) == with_id
-    return is_kind and (head.has_tree or _ends_before_a_tree(head.lines))
-
-
-def _ends_before_a_tree(lines: Sequence[str]) -> bool:
-    """Return whether lines without trees can be lists: all empty, or the last one truncated."""
-    is_scored = HEADER.fullmatch(lines[-1]) is None and bool(_numbers(lines[-1]))
-    *others, last = map(HEADER.fullmatch, lines[:-1] if is_scored else lines)
-    if last is None or not all(header and int(header[1]) == 0 for header in others):
-        return False
-    promised, tab, tabbed_id, _spaced_id = last.groups()
-    is_header = len((tabbed_id or "").split()) < 2 and bool(tab or others)  # and no sentence
-    return int(promised) == 0 or is_scored or is_header
 
 
 def read_counted(file: NumberedLines) -> Iterator[RawList]:
@@ -77,7 +57,7 @@ def read_counted(file: NumberedLines) -> Iterator[RawList]:
 
     for number, line in file:
         text = line.strip()
-        header = HEADER.fullmatch(text) if text[:1].isdigit() else None
+        header = COUNTED_HEADER.fullmatch(text) if text[:1].isdigit() else None
         if header and (current is None or current.ends_before(header)):
             if current:
                 yield finish(number - 1)
@@ -87,7 +67,7 @@ def read_counted(file: NumberedLines) -> Iterator[RawList]:
             current.add(number, line, text)
             # Prose can look like a header ("12 monkeys"), but two more lines of it, with no tree
             # seen so far, cannot be an n-best list.
-            if lists == 1 and not current.has_tree_line and text and not _numbers(text):
+            if lists == 1 and not current.has_tree_line and text and not numbers(text):
                 if first_stray:
                     raise not_nbest(file.name, file.head, *first_stray, "a score or a tree")
                 first_stray = number, text
@@ -143,7 +123,7 @@ class _List:
         if spaced_id:
             # It may be a reranker's and a parser's score, but a parser's score is hardly ever a
             # whole number and never positive.
-            return spaced_id.isdigit() or not _numbers(spaced_id)
+            return spaced_id.isdigit() or not numbers(spaced_id)
         if self._id is not None:
             return False
         score_is_due = not self._score and (self._has_scores or not self._candidates)
@@ -209,7 +189,7 @@ class _List:
 
     def _add_other(self, number: int, text: str) -> None:
         """Add a line that is neither tree nor header: a score, or a broken tree."""
-        score, previous = _Score(number, text, _numbers(text)), self._score
+        score, previous = _Score(number, text, numbers(text)), self._score
         if not score.numbers and (previous or not self._has_scores):
             self._reject(number, "not-a-tree", "a tree starts with '('", text)
             return
@@ -228,15 +208,6 @@ class _List:
             self._candidates.append(candidate)
         else:
             self._unlisted += 1
-
-
-def _numbers(text: str) -> list[float]:
-    """Return the one or two numbers of a score line; empty for any other line."""
-    columns = text.split(maxsplit=2)
-    try:
-        return [float(column) for column in columns] if len(columns) <= 2 else []
-    except ValueError:
-        return []
 
 
 def _has_bracket(text: str) -> bool:
@@ -261,16 +232,10 @@ def _write_bllip(nbest: NBest, position: int) -> str:
 
 
 BLLIP = Dialect(
-    name="bllip",
-    description="BLLIP/Charniak: N<TAB>id, then scores and trees; also its Python interface's",
-    recognise=lambda head: _begins(head, with_id=True),
     read=read_counted,
     write=_write_bllip,
 )
 CHOE_CHARNIAK = Dialect(
-    name="choe-charniak",
-    description="N, then N trees, each after its loss or not",
-    recognise=lambda head: _begins(head, with_id=False),
     read=read_counted,
     write=lambda nbest, position: _text(nbest, "", lambda score: 0.0 - score),
 )

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -20,14 +19,8 @@ from reranker.files.json_text import read_json
 from reranker.nbest.candidates import raw_list
 from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
 from reranker.nbest.dialects.candidate_text import bracketed
-from reranker.nbest.dialects.dialect import Dialect, Head
+from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.lines import NumberedLines
-
-_OBJECT = re.compile(r'\{.*"(?:candidates|ranking)"')
-
-
-def _recognise(head: Head) -> bool:
-    return head.first[:1] == "{" and any(map(_OBJECT.match, head.lines))
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
@@ -124,9 +117,6 @@ def _write(nbest: NBest, position: int) -> str:
 
 
 JSONL = Dialect(
-    name="jsonl",
-    description="one JSON object a sentence, ours (docs/formats.md)",
-    recognise=_recognise,
     read=_read,
     write=_write,
     notation=None,

@@ -1,57 +1,116 @@
-"""The dialects, one per line, and the detection of a file's dialect.
+"""The dialects by name, and the detection of a file's dialect.
 
 A file has the first dialect that recognises it: dialects that a single line identifies come first,
-dialects with little more than trees last.
+dialects with little more than trees last. A dialect's own file is imported when lists are read or
+written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 
 from reranker.files.kinds import kind_of
-from reranker.nbest.dialects.berkeley import BERKELEY
-from reranker.nbest.dialects.corenlp import CORENLP
-from reranker.nbest.dialects.counted import BLLIP, CHOE_CHARNIAK
-from reranker.nbest.dialects.dialect import Dialect, Head
-from reranker.nbest.dialects.fairseq import FAIRSEQ
-from reranker.nbest.dialects.json_lines import JSONL
-from reranker.nbest.dialects.rnng import RNNG
-from reranker.nbest.dialects.seq2seq import OPENNMT, SEQ2SEQ
-from reranker.nbest.dialects.trees import TREES
+from reranker.nbest.dialects import recognition
+from reranker.nbest.dialects.recognition import Head
+
+if TYPE_CHECKING:
+    from reranker.nbest.dialects.dialect import Dialect
+
+
+class Entry(NamedTuple):
+    """A dialect as far as it is known without its file."""
+
+    target: str  # file:object
+    description: str  # one line for users
+    recognise: Callable[[Head], bool]
+    """Tell whether a file with this head has this dialect, and none before it."""
+    shows_in_a_line: bool = False
+    """True if a single line identifies the dialect, whatever else a file looks like."""
+    needs_beam: bool = False  # the user must give the number of lines of a list
+
 
 DIALECTS = {
-    dialect.name: dialect
-    for dialect in (
-        JSONL,
-        FAIRSEQ,
-        RNNG,
-        CORENLP,
-        BLLIP,
-        CHOE_CHARNIAK,
-        BERKELEY,
-        SEQ2SEQ,
-        OPENNMT,
-        TREES,
-    )
+    "jsonl": Entry(
+        "json_lines:JSONL",
+        "one JSON object a sentence, ours (docs/formats.md)",
+        recognition.is_json,
+        shows_in_a_line=True,
+    ),
+    "fairseq": Entry(
+        "fairseq:FAIRSEQ",
+        "S-id, H-id, P-id lines of fairseq-generate, linearised trees",
+        recognition.is_fairseq,
+        shows_in_a_line=True,
+    ),
+    "rnng": Entry(
+        "rnng:RNNG",
+        "id ||| score ||| tree, with or without part-of-speech nodes",
+        recognition.is_rnng,
+    ),
+    "corenlp": Entry(
+        "corenlp:CORENLP",
+        "CoreNLP's k-best trees and text output, Stanza's CoNLL-U",
+        recognition.is_corenlp,
+        shows_in_a_line=True,
+    ),
+    "bllip": Entry(
+        "counted:BLLIP",
+        "BLLIP/Charniak: N<TAB>id, then scores and trees; also its Python interface's",
+        lambda head: recognition.is_counted(head, with_id=True),
+    ),
+    "choe-charniak": Entry(
+        "counted:CHOE_CHARNIAK",
+        "N, then N trees, each after its loss or not",
+        lambda head: recognition.is_counted(head, with_id=False),
+    ),
+    "berkeley": Entry(
+        "berkeley:BERKELEY",
+        "score and tree on a line, a blank line after each list",
+        recognition.is_berkeley,
+    ),
+    "seq2seq": Entry(
+        "seq2seq:SEQ2SEQ",
+        "linearised trees, one a line, in lists after a count or before a blank line",
+        recognition.is_seq2seq,
+    ),
+    "opennmt": Entry(
+        "seq2seq:OPENNMT",
+        "linearised trees, --beam K lines a sentence",
+        lambda head: False,
+        needs_beam=True,
+    ),
+    "trees": Entry(
+        "trees:TREES",
+        "one tree a sentence, on a line or pretty-printed",
+        recognition.are_trees,
+    ),
 }
-KNOWN_BY_A_LINE = (JSONL, FAIRSEQ, CORENLP)
-"""The dialects that a single line identifies, whatever else a file looks like."""
-FORMATS = {name: dialect.description for name, dialect in DIALECTS.items()}
+FORMATS = {name: entry.description for name, entry in DIALECTS.items()}
 """A line about each dialect."""
 
 
-def recognise(lines: Sequence[str]) -> Dialect | None:
-    """Return the first dialect that a file with these first lines can have; None for a file of
-    another kind, which may have numbers and brackets, too."""
-    if dialect := recognise_by_a_line(lines):
-        return dialect
+def load(name: str) -> Dialect:
+    """Import the dialect of that name."""
+    file, _, attribute = DIALECTS[name].target.partition(":")
+    dialect: Dialect = getattr(import_module(f"{__package__}.{file}"), attribute)
+    return dialect
+
+
+def recognise(lines: Sequence[str]) -> str | None:
+    """Return the name of the first dialect that a file with these first lines can have; None for a
+    file of another kind, which may have numbers and brackets, too."""
+    if name := recognise_by_a_line(lines):
+        return name
     if kind_of("".join(lines)):
         return None
     head = Head(lines)
-    return next((dialect for dialect in DIALECTS.values() if dialect.recognise(head)), None)
+    return next((name for name, entry in DIALECTS.items() if entry.recognise(head)), None)
 
 
-def recognise_by_a_line(lines: Sequence[str]) -> Dialect | None:
-    """Return the dialect that a single line of these gives away, if any."""
+def recognise_by_a_line(lines: Sequence[str]) -> str | None:
+    """Return the name of the dialect that a single line of these gives away, if any."""
     head = Head(lines)
-    return next((dialect for dialect in KNOWN_BY_A_LINE if dialect.recognise(head)), None)
+    shown = (name for name, each in DIALECTS.items() if each.shows_in_a_line)
+    return next((name for name in shown if DIALECTS[name].recognise(head)), None)

@@ -7,7 +7,6 @@ sample, so candidates are put in an order of preference.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -15,16 +14,16 @@ from reranker.nbest.data import NBest, Order, RawCandidate, RawList
 from reranker.nbest.dialects.by_sentence import lists_by_sentence
 from reranker.nbest.dialects.candidate_text import bare, finite, is_number, score_text
 from reranker.nbest.dialects.dialect import Dialect
+from reranker.nbest.dialects.recognition import RNNG_LINE
 from reranker.nbest.lines import NumberedLines
 
-_LINE = re.compile(r"\s*(?P<sentence>[0-9]{1,12})\s*\|\|\|(.*)", re.DOTALL)
 _BARS = "|||"
 _NO_ID = ("no-id", "the line does not begin with a sentence's number")
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
     """Yield a list for every number from 0 to the greatest."""
-    for raw in lists_by_sentence(file, _LINE, keep_others=True):
+    for raw in lists_by_sentence(file, RNNG_LINE, keep_others=True):
         yield _preferred_first(raw, [_candidate(line, file) for line in raw.candidates])
 
 
@@ -52,7 +51,7 @@ def _tree(sample: RawCandidate) -> str:
 
 
 def _candidate(line: RawCandidate, file: NumberedLines) -> RawCandidate:
-    match = _LINE.match(line.text)
+    match = RNNG_LINE.match(line.text)
     if match is None:
         return line._replace(text=line.text.strip(), problem=line.problem or _NO_ID)
     score, bars, tree = (part.strip() for part in match[2].partition(_BARS))
@@ -71,9 +70,6 @@ def _write(nbest: NBest, position: int) -> str:
 
 
 RNNG = Dialect(
-    name="rnng",
-    description="id ||| score ||| tree, with or without part-of-speech nodes",
-    recognise=lambda head: _LINE.match(head.first) is not None,
     read=_read,
     write=_write,
     notation=None,

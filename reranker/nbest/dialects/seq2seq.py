@@ -13,19 +13,13 @@ from collections.abc import Iterator, Sequence
 
 from reranker.nbest.data import NBest, RawCandidate, RawList
 from reranker.nbest.dialects.candidate_text import linearized
-from reranker.nbest.dialects.counted import HEADER
-from reranker.nbest.dialects.dialect import Dialect, Head
+from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.lines import Group, NumberedLines, cut_short, of_length, separated
 from reranker.nbest.notation import Notation
 
 _COUNT = re.compile(r"[0-9]{1,9}")
 _COUNTED = "a count before each list"
 _SEPARATED = "a blank line after each list"
-
-
-def _recognise(head: Head) -> bool:
-    is_counted = HEADER.fullmatch(head.first) is not None
-    return head.trees_are_linearized if is_counted else head.is_linearized
 
 
 def layout(head: Sequence[str], beam: int | None) -> str:
@@ -81,9 +75,6 @@ def _write_opennmt(nbest: NBest, position: int) -> str:
 
 
 SEQ2SEQ = Dialect(
-    name="seq2seq",
-    description="linearised trees, one a line, in lists after a count or before a blank line",
-    recognise=_recognise,
     read=_read,
     write=_write,
     notation=Notation.LINEARIZED,
@@ -91,12 +82,8 @@ SEQ2SEQ = Dialect(
     looks_for_blank_line=True,
 )
 OPENNMT = Dialect(
-    name="opennmt",
-    description="linearised trees, --beam K lines a sentence",
-    recognise=lambda head: False,
     read=_read,
     write=_write_opennmt,
     notation=Notation.LINEARIZED,
     layout=layout,
-    needs_beam=True,
 )

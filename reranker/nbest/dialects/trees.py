@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from reranker.nbest.data import NBest, RawCandidate
 from reranker.nbest.dialects.candidate_text import bracketed
-from reranker.nbest.dialects.dialect import Dialect, Head
+from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.lines import Group, NumberedLines
 from reranker.trees.splitting import is_remark, open_brackets, split_trees
 from reranker.trees.treebank import Remarks, TreePiece, TreeReader
@@ -50,20 +50,12 @@ def _lists(file: NumberedLines) -> Iterator[Group]:
             is_ended = True
 
 
-def _recognise(head: Head) -> bool:
-    first = next((line for line in head.lines if not is_remark(line)), "")
-    return first[:1] == "(" and head.has_tree
-
-
 def _write(nbest: NBest, position: int) -> str:
     # No blank line, which between trees can mean nothing at all.
     return (bracketed(nbest.candidates[0]) if nbest.candidates else "(TOP )") + "\n"
 
 
 TREES = Dialect(
-    name="trees",
-    description="one tree a sentence, on a line or pretty-printed",
-    recognise=_recognise,
     read=lambda file: file.numbered(_lists(file)),
     write=_write,
     notation=None,

@@ -17,7 +17,7 @@ from reranker.commands.progress import Bar, loading, rejection
 from reranker.commands.text_files import checked_text
 from reranker.errors import InputError
 from reranker.files.claim import claimed
-from reranker.files.digest import file_sha256
+from reranker.files.opening import file_sha256
 from reranker.files.output import open_whole, output_paths, standard_output
 from reranker.files.own import make_folder
 from reranker.languages import language_name

@@ -12,8 +12,8 @@ import torch
 from tqdm import tqdm
 
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from reranker.checkpoints.devices import devices
 from reranker.checkpoints.ensemble_file import named_models
+from reranker.checkpoints.members import devices
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
 from reranker.files.output import open_whole

@@ -15,7 +15,7 @@ import ray
 import ray.exceptions
 
 from reranker.errors import InputError, RerankError
-from reranker.process.cores import available_cores
+from reranker.process.machine import available_cores
 
 _CORES = 4
 _SECONDS_TO_CONNECT = 10.0

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from reranker.errors import RerankError
 from reranker.plugins.cluster.autoscaling import WORK
 from reranker.plugins.cluster.connection import connected, ray_errors
-from reranker.process.cores import available_cores
+from reranker.process.machine import available_cores
 from reranker.service import logs
 from reranker.service.http.app import create_app
 from reranker.service.server import listening

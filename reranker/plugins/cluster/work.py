@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, calibration_beside
 from reranker.errors import RerankError
-from reranker.files.digest import file_sha256
+from reranker.files.opening import file_sha256
 from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.nbest.writing import list_text
 from reranker.outputs.registry import format_ranking, written
@@ -33,7 +33,7 @@ from reranker.text.reading import Text, TextSentence
 from reranker.text.splitting import Form
 
 if TYPE_CHECKING:  # they import torch, which readers do without
-    from reranker.checkpoints.devices import Precision
+    from reranker.checkpoints.members import Precision
     from reranker.pipeline import Reranker
     from reranker.ranking.ranker import Combination
 

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.arguments import add_output, add_threads, counted
-from reranker.commands.nbest_files import digest
 from reranker.commands.progress import Bar, loading, message
 from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError
-from reranker.files.digest import file_sha256, text_digest
 from reranker.files.journal import journaled_path
+from reranker.files.opening import file_sha256, input_digest, text_digest
 from reranker.files.records import Written
 from reranker.files.text import open_text, read_lines
 from reranker.nbest.tokens_file import read_sentences
@@ -74,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     with loading("PyTorch"):
         import torch
 
-        from reranker.checkpoints.devices import devices
+        from reranker.checkpoints.members import devices
         from reranker.plugins.generation.beam_search import BeamSettings, generate
         from reranker.plugins.generation.encoder_decoder_file import load_generators
     if arguments.threads:
@@ -85,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     members = load_generators(paths, str(device))
     settings = {
         "models": [file_sha256(path) for path in paths],
-        "source": digest(arguments.source),
+        "source": input_digest(arguments.source),
         "search": [arguments.beam, count, arguments.length_power, arguments.format],
     }
     counts = Counter[str]()

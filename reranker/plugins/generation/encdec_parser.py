@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from reranker.checkpoints.devices import devices
 from reranker.checkpoints.ensemble_file import hashes, named_models
+from reranker.checkpoints.members import devices
 from reranker.errors import CheckpointError, InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Candidate, RawCandidate, RawList, Sentence

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, Self
 
 from reranker.commands import nbest_files, parser_flags, text_files
 from reranker.commands.arguments import add_output
-from reranker.commands.progress import message, rejection
+from reranker.commands.progress import message, print_rejected, rejection
 from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError, KindError, TreeError
-from reranker.files.digest import text_digest
 from reranker.files.journal import journaled_path
 from reranker.files.kinds import refuse_other_than_trees
+from reranker.files.opening import input_digest, text_digest
 from reranker.files.output import standard_output
 from reranker.files.records import Written
 from reranker.files.text import TextFile, open_text, read_lines
@@ -180,7 +180,7 @@ class TreeFiles:
         with contextlib.suppress(InputError):  # there is none, and only a text needs one
             parser = parser_flags.identity(self._choice, self._arguments)
         return {
-            "files": [nbest_files.digest(file) for file in self.files],
+            "files": [input_digest(file) for file in self.files],
             **nbest_files.reading_settings(self._arguments),
             **parser,
             **{name: getattr(self._arguments, name) for name in names},
@@ -221,8 +221,8 @@ class TreeFiles:
                 kind = "trees" if given == "trees" else "lists"
             elif form != "auto":
                 kind = "trees" if form == "trees" else "text"
-            elif dialect := recognise(start.splitlines(keepends=True)):
-                kind = "trees" if dialect.name == "trees" else "lists"
+            elif name := recognise(start.splitlines(keepends=True)):
+                kind = "trees" if name == "trees" else "lists"
             else:
                 kind = "text"
             if kind == "text":
@@ -324,7 +324,7 @@ def _origin_of(source: Source) -> str:
 
 
 def _from_nbest(nbest: NBest, temperature: float) -> SourceSentence:
-    nbest_files.print_rejected(nbest)
+    print_rejected(nbest)
     rejected = [*nbest.rejected]
 
     def reject(each: Rejected) -> None:

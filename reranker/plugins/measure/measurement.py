@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from reranker.errors import TreeError
-from reranker.files.frame import data_frame
+from reranker.files.table import data_frame
 from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import CANDIDATES, Parser, temperature_of
 from reranker.parsers.running import ParsedLists

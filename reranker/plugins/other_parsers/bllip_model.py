@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from reranker.checkpoints.installed import BLLIP_FILE, installed_parser_models
 from reranker.errors import InputError
-from reranker.files.digest import file_sha256
+from reranker.files.opening import file_sha256
 from reranker.process.leaving import at_exit
 
 _LISTING = ".files.json"

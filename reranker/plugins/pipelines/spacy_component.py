@@ -37,7 +37,7 @@ from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
 from reranker.plugins.pipelines.tokens import LONGEST, rank_sentences
-from reranker.process.cores import available_cores
+from reranker.process.machine import available_cores
 from reranker.ranking import Ranking
 from reranker.ranking.sentence import ParsedSentence
 from reranker.trees.constituents import brackets

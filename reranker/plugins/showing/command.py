@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.commands import nbest_files
 from reranker.commands.arguments import counted
-from reranker.commands.progress import message, rejection
+from reranker.commands.progress import message, print_rejected, rejection
 from reranker.errors import InputError
 from reranker.files.output import open_whole, output_path, write_errors
 from reranker.files.text import TextFile, TextInMemory, open_text, read_lines
@@ -110,7 +110,7 @@ def _changes(arguments: argparse.Namespace) -> Iterator[Change]:
         yield from _ranked_changes(arguments.file, source)
         return
     for nbest in read_nbest(source(), options=nbest_files.options(arguments)):
-        nbest_files.print_rejected(nbest)
+        print_rejected(nbest)
         best = nbest.candidates[0].tree if nbest.candidates else None
         yield Change(nbest.id, "first tree", best, problems=len(nbest.rejected))
 
@@ -128,7 +128,7 @@ def _ranked_changes(name: str, source: Callable[[], str | TextFile]) -> Iterator
     lists = read_nbest(source())  # knows the parsers' notations
     sentences = read_ranked(name, read_lines(source()), with_indexes=True)
     for sentence, nbest in zip(sentences, lists, strict=True):
-        nbest_files.print_rejected(nbest)
+        print_rejected(nbest)
         yield _ranked_change(sentence, nbest)
 
 

@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import language_of_models, named_models
 from reranker.commands import text_files
-from reranker.commands.arguments import add_output, add_threads, counted
-from reranker.commands.nbest_files import add_format, digest, print_rejected
-from reranker.commands.progress import ProgressBar, loading, message, rejection
+from reranker.commands.arguments import add_format, add_output, add_threads, counted
+from reranker.commands.progress import ProgressBar, loading, message, print_rejected, rejection
 from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.journal import AnswerOutput, journaled_path
+from reranker.files.opening import expanded, input_digest
 from reranker.files.output import output_paths
-from reranker.files.patterns import expanded
 from reranker.files.records import Written
 from reranker.nbest import NBest, NBestFiles, ReadOptions, read_nbest
-from reranker.process.cores import available_cores
 from reranker.process.flags import positive
+from reranker.process.machine import available_cores
 from reranker.text.conventions import convention_of
 from reranker.text.reading import Text, TextSentence
 
@@ -127,7 +126,7 @@ def _settings(
     """Return the settings that the rows depend on."""
     names = ("form", "words", "longest", "beam", "unit", "rows", "output", "format")
     return {
-        "text": [digest(path) for path in paths],
+        "text": [input_digest(path) for path in paths],
         "models": [member.sha256 for member in reader.models.members],
         **{name: getattr(arguments, name) for name in names},
     }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import CheckpointError, InputError, RerankError
 from reranker.process.cancellation import Stopped
-from reranker.process.memory import periodic_memory_return
+from reranker.process.machine import periodic_memory_return
 from reranker.service.children.child import Lane, Request, serve
 from reranker.service.children.surprisal import ReadAnswer, ToRead
 

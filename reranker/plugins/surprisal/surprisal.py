@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from reranker.checkpoints.ensemble_file import ModelNames, language_of_models
 from reranker.errors import InputError
-from reranker.files.frame import data_frame
+from reranker.files.table import data_frame
 from reranker.nbest import NBest
 from reranker.nbest.data import Origin, Sentence
 from reranker.plugins.surprisal.beam import Width
@@ -26,9 +26,8 @@ from reranker.plugins.surprisal.sentence import (
     read_sentence,
 )
 from reranker.plugins.surprisal.spelling import Spelling
-from reranker.process.cancellation import Cancellation
+from reranker.process.cancellation import Cancellation, result_of
 from reranker.process.forks import Once, submitted
-from reranker.process.waiting import result_of
 from reranker.text.conventions import Convention, convention_of
 from reranker.text.given import GivenText, checked_text, sentences, warn_about_words
 from reranker.text.reading import TextSentence

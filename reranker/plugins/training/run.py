@@ -24,7 +24,7 @@ from reranker.models.batch import PADDING, Batch
 from reranker.plugins.training.processes import Processes
 from reranker.plugins.training.recipes import Recipe
 from reranker.plugins.training.run_config import RunConfig, StoredPrecision
-from reranker.process.memory import keep_freed_memory
+from reranker.process.machine import keep_freed_memory
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from reranker.checkpoints.ensemble_file import (
     write_ensemble_file,
 )
 from reranker.errors import InputError
-from reranker.files.digest import file_sha256
+from reranker.files.opening import file_sha256
 from reranker.ranking import Weighing
 from reranker.ranking.confidence import Calibration
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.commands import nbest_files, resuming
+from reranker.commands import nbest_files, progress, resuming
 from reranker.commands.main import main
 from reranker.nbest import NBest
 from reranker.pipeline import Reranker
@@ -98,7 +98,7 @@ def test_a_signal_leaves_a_run_that_says_how_to_continue(
     file = write(tmp_path / "n.txt", bllip(*(CANDIDATES[start % 4 :] for start in range(9))))
     out = tmp_path / "out"
     to_file = ["--nbest", file, "--models", *models, "--out", str(out)]
-    print_rejected, calls = nbest_files.print_rejected, itertools.count(1)
+    print_rejected, calls = progress.print_rejected, itertools.count(1)
 
     def interrupted(candidates: NBest | Ranking) -> None:
         print_rejected(candidates)

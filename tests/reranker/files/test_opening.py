@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from reranker.commands.main import main
-from reranker.files.opening import open_file, read_text
+from reranker.errors import InputError
+from reranker.files.opening import expanded, open_file, read_text
 from reranker.files.text import open_text, read_lines
 from tests.reranker.small_files import write
 
@@ -101,3 +102,14 @@ def test_a_hole_in_a_text_ends_it(tmp_path: Path) -> None:
     with open_text(path) as text:
         assert list(text.pieces(8)) == ["It runs.", "\n"]
         assert text.damage == "a hole: nothing but NUL bytes"
+
+
+def test_patterns_in_the_order_of_names(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    a, b, odd = (write(tmp_path / name, "") for name in ("d/b", "a", "[b]"))
+    assert expanded(["-", "none", f"{tmp_path}/?", f"{tmp_path}/**/b"]) == [
+        "-", "none", b, str(tmp_path / "d"), a,
+    ]  # fmt: skip
+    assert expanded([tmp_path / "[b]"]) == [odd]  # a file, whatever it looks like
+    with pytest.raises(InputError, match=r"c\*: no file matches"):
+        expanded([f"{tmp_path}/c*"])

@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from reranker.errors import InputError
-from reranker.files.digest import file_sha256
+from reranker.files.opening import file_sha256
 from reranker.files.text import open_text, read_lines
 
 

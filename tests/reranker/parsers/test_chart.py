@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from reranker.checkpoints import devices
+from reranker.checkpoints import members
 from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.checkpoints.span_file import load_span_model, save_span_model
 from reranker.errors import InputError
@@ -104,7 +104,7 @@ def test_a_model_of_the_ensemble_is_not_loaded_again(
     reranker = Reranker.load(model)
     known = Path(model), reranker.members[0].sha256
     monkeypatch.setattr(chart, "installed_span_model", lambda *_: known)
-    monkeypatch.setattr(devices, "load_member", None)  # would fail
+    monkeypatch.setattr(members, "load_member", None)  # would fail
     parser = create_parser("chart", ParserSettings())
     assert parser._member is reranker.members[0]  # type: ignore[attr-defined]
 

@@ -1,16 +1,18 @@
-"""Pausing and cancelling what another thread computes."""
+"""Pausing and cancelling what another thread computes, and interruptions of waiting."""
 
 from __future__ import annotations
 
 import itertools
+import signal
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 
-from reranker.process.cancellation import Cancellation, Stopped
+from reranker.process.cancellation import Cancellation, Stopped, result_of
 from tests.waiting import PATIENCE, until
 
 
@@ -71,3 +73,36 @@ def test_a_part_is_paused_with_the_whole(is_paused: bool) -> None:
     if is_paused:
         whole.pause()
     assert Cancellation(whole).is_paused == is_paused
+
+
+@pytest.fixture
+def raising() -> Iterator[None]:
+    before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_signal_that_woke_nobody(raising: None) -> None:
+    begun, enough = threading.Event(), threading.Event()
+
+    def work() -> bool:
+        begun.wait()
+        time.sleep(0.2)  # by now the main thread probably waits
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+        return enough.wait(PATIENCE)
+
+    with ThreadPoolExecutor(1) as threads:
+        future = threads.submit(work)
+        with pytest.raises(KeyboardInterrupt):
+            begun.set()
+            result_of(future)
+        assert not future.done()
+        enough.set()
+    assert future.result()
+
+
+def test_results_and_errors_are_given() -> None:
+    with ThreadPoolExecutor(1) as threads:
+        assert result_of(threads.submit(lambda: 3)) == 3
+        with pytest.raises(ZeroDivisionError):
+            result_of(threads.submit(lambda: 1 // 0))

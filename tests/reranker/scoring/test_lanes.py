@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from reranker.process.cancellation import Cancellation, Stopped
-from reranker.process.cores import available_cores
+from reranker.process.machine import available_cores
 from reranker.scoring.lanes import Lanes
 from tests.waiting import PATIENCE
 

@@ -11,16 +11,10 @@ from torch import Tensor
 
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
-from reranker.models import (
-    Attention,
-    AttentionConfig,
-    AwdLstmDoc,
-    Config,
-    LanguageModel,
-    RecurrentMemory,
-    RecurrentMemoryConfig,
-)
+from reranker.models import AwdLstmDoc, Config, LanguageModel
+from reranker.models.attention import Attention, AttentionConfig
 from reranker.models.layer import LstmLayer
+from reranker.models.recurrent_memory import RecurrentMemory, RecurrentMemoryConfig
 from reranker.plugins.analysis.readings import LinearTree, linear_tree
 from reranker.trees.tree import Tree
 

@@ -16,7 +16,7 @@ import pytest
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.main import main
 from reranker.errors import InputError
-from reranker.files.digest import file_sha256
+from reranker.files.opening import file_sha256
 from reranker.nbest import ReadOptions
 from reranker.parsers.choice import ParserChoice
 from reranker.plugins.cluster import work

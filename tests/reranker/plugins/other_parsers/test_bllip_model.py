@@ -16,7 +16,7 @@ import pytest
 
 from reranker.checkpoints.installed import user_folder
 from reranker.errors import InputError
-from reranker.files.digest import file_sha256
+from reranker.files.opening import file_sha256
 from reranker.plugins.other_parsers.bllip_model import (
     bllip_model,
     cache_folder,

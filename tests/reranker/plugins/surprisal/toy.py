@@ -9,7 +9,8 @@ import torch
 
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
-from reranker.models import AwdLstmDoc, Config, LanguageModel, RnnN, RnnNConfig
+from reranker.models import AwdLstmDoc, Config, LanguageModel
+from reranker.models.rnn_n import RnnN, RnnNConfig
 from reranker.plugins.surprisal.beam import Width
 
 LABELS = ("S", "NP")

@@ -1,8 +1,9 @@
-"""The fate of memory that tensors and request bodies free: settings of glibc."""
+"""The cores that this process may use, and the fate of memory that it frees: settings of glibc."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,6 +12,14 @@ RETURNING_SECONDS = 10.0
 """The seconds after which long-lived processes return freed memory again."""
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # of glibc's mallopt
+
+
+def available_cores() -> int:
+    """Return the number of cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        return os.cpu_count() or 1
 
 
 def keep_freed_memory() -> None:
