@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from reranker.defaults import parse
     from reranker.errors import RerankError
     from reranker.pipeline import Reranker
-    from reranker.ranking import Constituent, Ranked, Ranking, Weighing
+    from reranker.ranking import Ranked, Ranking, Weighing
+    from reranker.ranking.sentence import Constituent
     from reranker.trees import Tree
 
     __version__: str
@@ -51,7 +52,7 @@ __all__ = [
 _MODULES = {
     "AsyncClient": "client",
     "Client": "client",
-    "Constituent": "ranking",
+    "Constituent": "ranking.sentence",
     "Ranked": "ranking",
     "Ranking": "ranking",
     "RerankError": "errors",

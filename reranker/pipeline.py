@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from reranker.checkpoints.ensemble_file import (
     ModelNames,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from reranker.text.given import GivenText
     from reranker.text.splitting import Form
 
-T = TypeVar("T")
 Candidates = Iterable["str | Tree | nltk.Tree"]
 
 
@@ -371,17 +370,13 @@ class Reranker(Ranker):
     def _ranked(
         self, lists: Iterable[NBest], weighing: Weighing, token_scores: bool, top: int | None
     ) -> Iterator[tuple[NBest, Ranking]]:
-        scorer = Scorer(self._ensemble, token_scores)
-        search = self._winner_search
-        if top is None or not search.pays_off:
-            for nbest, everything in self._in_order(lists, scorer.score):
-                yield nbest, self.rank(nbest, everything, weighing, top)
-            return
-
-        def best(batch: pools.Batch, cancellation: Cancellation) -> list[list[Scored | None]]:
-            return search.score(batch, cancellation, scorer, weighing, top)
-
-        for nbest, scores in self._in_order(lists, best, search.batch_tokens):
+        scorer, search = Scorer(self._ensemble, token_scores), self._winner_search
+        score: Callable[[pools.Batch, Cancellation], list[Any]] = scorer.score
+        most_tokens = pools.BATCH_TOKENS
+        if top is not None and search.pays_off:
+            score = partial(search.score, scorer=scorer, weighing=weighing, top=top)
+            most_tokens = min(most_tokens, search.batch_tokens)
+        for nbest, scores in pools.in_order(lists, score, self._lanes, most_tokens):
             yield nbest, self.rank(nbest, scores, weighing, top)
 
     def score_lists(
@@ -398,14 +393,6 @@ class Reranker(Ranker):
         ensemble = self._ensemble if lanes is None else self._ensemble.on(lanes)
         scorer = Scorer(ensemble, token_scores)
         return pools.in_order(lists, scorer.score, ensemble.lanes, pools.BATCH_TOKENS, cancellation)
-
-    def _in_order(
-        self,
-        lists: Iterable[NBest],
-        score: Callable[[pools.Batch, Cancellation], list[T]],
-        most_tokens: int = pools.BATCH_TOKENS,
-    ) -> Iterator[tuple[NBest, T]]:
-        return pools.in_order(lists, score, self._lanes, min(pools.BATCH_TOKENS, most_tokens))
 
 
 def _accepted(candidates: NBest | Candidates) -> NBest:

@@ -14,6 +14,8 @@ from tests.checkout import ROOT
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 MOST_LINES = 8_000
+MOST_MODULES = {"rerank": 94, "parse": 105}
+"""Modules of ours that a command imports for a sentence or two with the installed models."""
 TRACE = """if True:
     import sys
     from reranker.commands.main import main
@@ -46,12 +48,40 @@ def test_the_reading_list_of_rerank_nbest_is_short() -> None:
     assert sum(lines.values()) <= MOST_LINES, f"{sum(lines.values())} lines:\n{listed}"
 
 
-def test_rerank_nbest_uses_every_file_of_its_walk(tmp_path: Path) -> None:
-    first = (ROOT / "examples" / "parses.txt").read_text("utf-8").partition("\n\n")[0]
-    (tmp_path / "list.txt").write_text(f"{first}\n\n")
-    command = [sys.executable, "-c", TRACE, "--nbest", str(tmp_path / "list.txt")]
-    command += ["--models", str(ROOT / "ckpt" / "fast.toml")]
+def used_by(*arguments: str) -> set[Path]:
+    """Return the files that a command has imported when it ends."""
+    command = [sys.executable, "-c", TRACE, *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    used = {Path(name).resolve() for name in done.stderr.splitlines()[-1].split()}
+    return {Path(name).resolve() for name in done.stderr.splitlines()[-1].split()}
+
+
+def ours(files: set[Path]) -> list[str]:
+    """Return the names of those files that are modules of ours."""
+    folders = ("models", "reranker", "service")
+    names = (each.relative_to(ROOT) for each in files if each.is_relative_to(ROOT))
+    return sorted(str(name) for name in names if name.parts[0] in folders)
+
+
+@pytest.fixture(scope="module")
+def one_list(tmp_path_factory: pytest.TempPathFactory) -> str:
+    first = (ROOT / "examples" / "parses.txt").read_text("utf-8").partition("\n\n")[0]
+    path = tmp_path_factory.mktemp("lists") / "list.txt"
+    path.write_text(f"{first}\n\n")
+    return str(path)
+
+
+def test_rerank_nbest_uses_every_file_of_its_walk(one_list: str) -> None:
+    used = used_by("--nbest", one_list, "--models", str(ROOT / "ckpt" / "fast.toml"))
     assert [name for name in walk("A candidate") if (ROOT / name).resolve() not in used] == []
+
+
+def test_rerank_nbest_imports_few_modules(one_list: str) -> None:
+    names = ours(used_by("--nbest", one_list))
+    assert len(names) <= MOST_MODULES["rerank"], "\n".join(names)
+
+
+def test_rerank_parse_imports_few_modules(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("We saw it.\n")
+    names = ours(used_by("parse", str(tmp_path / "text.txt")))
+    assert len(names) <= MOST_MODULES["parse"], "\n".join(names)

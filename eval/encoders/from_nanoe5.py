@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from safetensors.torch import save
 from torch import Tensor
 
-from reranker.files.output import whole_file
-from reranker.files.own import check_own, make_folder, never
+from reranker.files.output import check_own, make_folder, never, whole_file
 from reranker.process.flags import reporting_errors
 
 _FILES = ("config.json", "tokenizer.json", "model.safetensors")

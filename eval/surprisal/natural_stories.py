@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from reranker.checkpoints.ensemble_file import ModelNames
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
-from reranker.files.output import open_whole, output_path
-from reranker.files.own import make_folder, never
+from reranker.files.output import make_folder, never, open_whole, output_path
 from reranker.files.table import aligned
 from reranker.process.flags import positive, reporting_errors, script_parser
 

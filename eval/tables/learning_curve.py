@@ -22,8 +22,7 @@ from pathlib import Path
 
 from reranker.errors import RerankError
 from reranker.files.figure import new_figure, save_figure
-from reranker.files.output import output_path, whole_file
-from reranker.files.own import check_new, make_folder
+from reranker.files.output import check_new, make_folder, output_path, whole_file
 from reranker.files.table import grid
 from reranker.process.flags import positive, reporting_errors, script_parser
 from reranker.trees.linearize import cleaned

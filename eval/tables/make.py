@@ -28,8 +28,7 @@ from study import Study, StudyTable
 from reranker.errors import InputError
 from reranker.files.claim import claimed
 from reranker.files.opening import file_sha256
-from reranker.files.output import open_whole
-from reranker.files.own import always, check_new, make_folder, never, record_in
+from reranker.files.output import always, check_new, make_folder, never, open_whole, record_in
 from reranker.process.flags import positive, reporting_errors, script_parser
 
 # The part of the budget for training; scoring, mostly of n-best lists, is known to take less than

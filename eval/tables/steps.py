@@ -19,8 +19,7 @@ from typing import Any
 from study import EvaluationSet, Study, matching
 
 from reranker.errors import InputError, TreeError
-from reranker.files.output import open_whole
-from reranker.files.own import always, make_folder, never
+from reranker.files.output import always, make_folder, never, open_whole
 from reranker.nbest import ReadOptions, read_nbest
 from reranker.nbest.writing import list_text
 from reranker.trees.linearize import cleaned

@@ -25,8 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reranker.errors import InputError
-from reranker.files.output import open_whole
-from reranker.files.own import check_own, make_folder, never
+from reranker.files.output import check_own, make_folder, never, open_whole
 from reranker.files.table import aligned
 from reranker.files.text import open_text
 from reranker.nbest.words import split_words

@@ -26,11 +26,10 @@ from typing import IO, Any
 
 import torch
 
-from reranker.checkpoints.pins import MOST_BYTES
+from reranker.checkpoints import MOST_BYTES
 from reranker.errors import CheckpointError, lacks_memory
 from reranker.files.opening import open_file
-from reranker.files.output import whole_file
-from reranker.files.own import make_folder
+from reranker.files.output import make_folder, whole_file
 
 _MAX_RECORDS = 10_000
 _MAX_CONTAINERS = 20_000  # some hundred bytes each and, if nested, some of the stack

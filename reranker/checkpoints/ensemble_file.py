@@ -10,12 +10,14 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reranker.checkpoints import MOST_BYTES
 from reranker.checkpoints.installed import (
     Installed,
     default_models,
@@ -23,7 +25,6 @@ from reranker.checkpoints.installed import (
     installed_span_model,
     models_in_environment,
 )
-from reranker.checkpoints.pins import MOST_BYTES, pinned
 from reranker.errors import InputError, RerankError
 from reranker.files.opening import file_sha256, open_file, read_text
 from reranker.files.output import open_whole
@@ -35,6 +36,7 @@ from reranker.ranking.confidence import FEATURES, Calibration
 # hub (hub.py).
 ModelNames = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
+_PIN = re.compile(r"[0-9a-f]{8,64}")
 _VERSION = 2  # version 1 had no [confidence]
 _KEYS = {"version": int, "criterion": str, "lm_weight": float, "token_bonus": float}
 _MEMBER_KEYS = {"file": str, "sha256": str, "weight": float}
@@ -65,7 +67,7 @@ def named_models(
     standing for every ``*.pt`` in it; or one ensemble file with its weights; or an installed
     ensemble by its name, or for None the default one (reranker.checkpoints.installed).
     ``hf://OWNER/NAME`` is a folder of the Hugging Face hub (reranker.checkpoints.hub). ``pins`` are
-    the SHA-256 of the checkpoints, if given (reranker.checkpoints.pins).
+    the SHA-256 of the checkpoints, if given (``pinned``).
 
     Raises InputError for anything but a path, for a name that matches nothing, for checkpoints that
     are not the pinned ones, and for an ensemble file that is invalid, whose checkpoints have
@@ -82,6 +84,37 @@ def named_models(
     if installed is not None and installed.parser:
         named = replace(named, parser=installed.name)
     return replace(named, sha256=pinned(named.paths, pins)) if pins else named
+
+
+def pinned(paths: Sequence[Path], pins: Iterable[str]) -> tuple[str, ...]:
+    """Return the full hash of each file, if each matches one of the ``pins``, in any order: full
+    hashes, or their first 8 digits or more.
+
+    Raises InputError, naming file and hashes, for a file without a pin, a pin without a file, and a
+    pin that is not a hash.
+    """
+    left = sorted(map(_checked_pin, pins), key=len, reverse=True)
+    digests = tuple(file_sha256(path, MOST_BYTES) for path in paths)
+    for path, digest in zip(paths, digests, strict=True):
+        mine = next((pin for pin in left if digest.startswith(pin)), None)
+        if mine is None:
+            expected = f"one of {', '.join(left)}" if left else "one of those given, all used up"
+            raise InputError(f"{path}: its SHA-256 is {digest}, not {expected}")
+        left.remove(mine)
+    if left:
+        raise InputError(
+            f"no checkpoint has SHA-256 {', '.join(left)}: "
+            + ", ".join(f"{path} has {digest}" for path, digest in zip(paths, digests, strict=True))
+        )
+    return digests
+
+
+def _checked_pin(pin: str) -> str:
+    if not isinstance(pin, str) or not _PIN.fullmatch(pin.lower()):
+        raise InputError(
+            f"{pin!r:.80} is not a SHA-256: give its 64 hexadecimal digits, or at least the first 8"
+        )
+    return pin.lower()
 
 
 def hashes(names: ModelNames) -> str:

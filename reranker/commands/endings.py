@@ -3,17 +3,17 @@ terminal, each of which ends it soon without losing anything."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import NoReturn
 
 from reranker.errors import RerankError, lacks_memory
-from reranker.process import leaving
 
 OUT_OF_MEMORY = 3  # exit status
 
@@ -54,6 +54,8 @@ INTERRUPTED = 130  # exit status
 
 # What is left to do then takes no time; should something wait for ever, this ends it.
 _SECONDS_TO_END = 5.0
+
+_handlers: list[Callable[[], None]] = []
 
 _SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -101,13 +103,21 @@ def dealt_with() -> None:
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 
+def at_exit(handler: Callable[[], None]) -> Callable[[], None]:
+    """Register a function to be called when the process ends, even after an interruption, which
+    skips Python's exit handlers; return the function."""
+    _handlers.append(handler)
+    return atexit.register(handler)
+
+
 def leave(code: int) -> NoReturn:
     """End the process; after an interruption, without waiting for running computations."""
     if code == INTERRUPTED:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
-        leaving.run()
+        for handler in _handlers:
+            handler()
         os._exit(code)
     sys.exit(code)
 

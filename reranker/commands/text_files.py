@@ -23,8 +23,7 @@ from reranker.parsers.parser import language_of, temperature_of
 from reranker.parsers.running import ParsedLists
 from reranker.ranking import Ranking
 from reranker.text.conventions import CONVENTIONS, convention_of
-from reranker.text.kinds import refuse_other_than_text
-from reranker.text.reading import CUT, Text, TextSentence
+from reranker.text.reading import CUT, Text, TextSentence, refuse_other_than_text
 from reranker.text.splitting import LONGEST, Form
 
 

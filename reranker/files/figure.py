@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reranker.errors import InputError, needing
-from reranker.files.output import whole_file
-from reranker.files.own import Ours
+from reranker.files.output import Ours, whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis

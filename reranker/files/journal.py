@@ -34,13 +34,14 @@ from reranker.files.claim import (
     to_disk,
 )
 from reranker.files.output import (
+    always,
+    check_own,
     open_whole,
     output_path,
     whole_file,
     write_errors,
     write_line,
 )
-from reranker.files.own import always, check_own
 from reranker.files.records import Identity, Record, Written
 
 _OTHER = "rename or delete it, or give the output another name"

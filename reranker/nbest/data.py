@@ -164,6 +164,11 @@ class Candidate:
         tree = Tree.from_string(self.text)
         return tree if tree.leaves() == words else tree.with_words(words)
 
+    @property
+    def bracketed(self) -> str:
+        """Return the tree with part-of-speech nodes: ``text``, if that has them."""
+        return self.text if self.tags is None else self.tree.to_string()
+
     def rejected(self, code: str, message: str) -> Rejected:
         """Return this candidate as a rejected one."""
         return Rejected(self.index, self.line, code, message, self.text, self.file)

@@ -127,8 +127,12 @@ def _lists(
 ) -> Generator[NBest, None, None]:
     raw_lists = itertools.zip_longest(*(file.raw_lists() for file in files))
     sentences: Iterator[Sentence] | None = None
-    if tokens is not None:
-        sentences = iter(tokens) if isinstance(tokens, tuple) else _sentences(tokens)
+    if isinstance(tokens, tuple):
+        sentences = iter(tokens)
+    elif tokens is not None:
+        from reranker.nbest.tokens_file import read_sentences
+
+        sentences = read_sentences(tokens)
     position = -1
     try:
         for position, raws in enumerate(raw_lists):
@@ -147,12 +151,6 @@ def _lists(
     finally:
         for file in files:
             file.close()
-
-
-def _sentences(path: Path) -> Iterator[Sentence]:
-    from reranker.nbest.tokens_file import read_sentences
-
-    return read_sentences(path)
 
 
 def _pooled(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from reranker import registry
 from reranker.errors import InputError
 from reranker.files.records import Written
 from reranker.ranking import Ranking
-from reranker.ranking.sentence import ParsedSentence
+
+if TYPE_CHECKING:
+    from reranker.ranking.sentence import ParsedSentence
 
 
 def format_ranking(ranking: Ranking, output: str) -> str:
@@ -47,31 +50,29 @@ def needs_brackets(output: str) -> bool:
     return output not in ("best", "ranked")
 
 
-def _best(ranking: Ranking) -> str:
-    return ranking.tree
+def _parsed(ranking: Ranking) -> ParsedSentence:
+    from reranker.ranking.sentence import ParsedSentence
 
-
-def _ranked(ranking: Ranking) -> str:
-    return ranking.to_json()
+    return ParsedSentence.from_ranking(ranking)
 
 
 def _pretty(ranking: Ranking) -> str:
     from reranker.outputs import penn
 
-    tree = ParsedSentence.from_ranking(ranking).tree
+    tree = _parsed(ranking).tree
     return penn.pretty(tree) if tree else ranking.fallback
 
 
 def _conllu(ranking: Ranking) -> str:
     from reranker.outputs import conllu
 
-    return conllu.to_conllu(ParsedSentence.from_ranking(ranking)).removesuffix("\n")
+    return conllu.to_conllu(_parsed(ranking)).removesuffix("\n")
 
 
 def _json(ranking: Ranking) -> str:
     from reranker.outputs import spans
 
-    sentence = spans.to_dict(ParsedSentence.from_ranking(ranking))
+    sentence = spans.to_dict(_parsed(ranking))
     return json.dumps(sentence, ensure_ascii=False, allow_nan=False)
 
 
@@ -79,13 +80,13 @@ def _svg(ranking: Ranking) -> str:
     """Draw the tree; the text has several lines, for a file of its own."""
     from reranker.trees.svg import drawing, svg
 
-    tree = ParsedSentence.from_ranking(ranking).tree
+    tree = _parsed(ranking).tree
     return (drawing(tree) if tree else svg([])).removesuffix("\n")
 
 
 OUTPUTS: dict[str, Callable[[Ranking], str]] = {
-    "best": _best,
-    "ranked": _ranked,
+    "best": lambda ranking: ranking.tree,
+    "ranked": lambda ranking: ranking.to_json(),
     "pretty": _pretty,
     "conllu": _conllu,
     "json": _json,

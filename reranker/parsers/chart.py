@@ -9,10 +9,9 @@ import numpy as np
 import torch
 
 from reranker.chart.best import Chart, Gains
-from reranker.chart.bracketed import bracketed
+from reranker.chart.bracketed import best_tags, bracketed
 from reranker.chart.k_best import k_best
 from reranker.chart.marginals import marginals
-from reranker.chart.tagging import best_tags
 from reranker.checkpoints.installed import installed_span_model
 from reranker.checkpoints.members import devices, load_placed
 from reranker.checkpoints.span_file import SpanCheckpoint

@@ -10,11 +10,6 @@ from reranker.files.opening import file_sha256
 from reranker.parsers.parser import Factory, Parser, ParserSettings
 
 
-def parser_names() -> list[str]:
-    """Return the names of all parsers."""
-    return registry.names("parsers")
-
-
 def create_parser(name: str, settings: ParserSettings) -> Parser:
     """Create the parser of that name. Raises InputError if there is none, or if it cannot be made
     with these settings."""

@@ -14,13 +14,11 @@ from reranker.ranking.ranking import (
     rank,
     repeating,
 )
-from reranker.ranking.sentence import Constituent
 
 __all__ = [
     "OUTPUT_VERSION",
     "SCORE_DECIMALS",
     "TOKEN_SCORE_DECIMALS",
-    "Constituent",
     "Criterion",
     "Ranked",
     "Ranking",

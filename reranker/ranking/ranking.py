@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 from reranker.errors import RerankError, TreeError
 from reranker.nbest import Candidate, NBest, Rejected
 from reranker.nbest.data import Certainty, Origin
-from reranker.ranking.sentence import Constituent, ParsedSentence, with_words_only
 from reranker.trees.tree import Tree, quoted, short_repr
 
 if TYPE_CHECKING:
     import nltk
     import pandas
+
+    from reranker.ranking.sentence import Constituent, ParsedSentence
 
 Criterion = Literal["perplexity", "token-perplexity"]
 TokenScores = tuple[tuple[str, float | None], ...]
@@ -173,6 +174,8 @@ class Ranked:
         return list(self._parsed().constituents)
 
     def _parsed(self) -> ParsedSentence:
+        from reranker.ranking.sentence import ParsedSentence, with_words_only
+
         tree = with_words_only(Tree.from_string(self.tree))
         return ParsedSentence("", tree, origin=self.origin, certainty=self.certainty)
 
@@ -200,6 +203,7 @@ class Ranked:
         """Return the constituents, one a row. Raises InputError without pandas, TreeError as
         ``constituents`` does."""
         from reranker.files.table import data_frame
+        from reranker.ranking.sentence import Constituent
 
         return data_frame(self.constituents, Constituent._fields)
 
@@ -368,6 +372,7 @@ class Rankings(list[Ranking]):
         ``sentence``. Raises InputError without pandas, TreeError as ``Ranked.constituents``
         does."""
         from reranker.files.table import data_frame
+        from reranker.ranking.sentence import Constituent
 
         rows = (
             (ranking.id, *constituent)

@@ -14,8 +14,7 @@ from reranker.languages import UNSPACED
 from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable
 from reranker.text.conventions import Convention
-from reranker.text.kinds import other_than_text
-from reranker.text.reading import Text, TextSentence
+from reranker.text.reading import Text, TextSentence, other_than_text
 from reranker.text.splitting import Form
 from reranker.text.words import given_words
 

@@ -1,4 +1,5 @@
-"""Sentences for a parser, from text files."""
+"""Sentences for a parser, from text files; anything but text is rejected: files of another kind,
+trees and n-best lists."""
 
 from __future__ import annotations
 
@@ -7,13 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from reranker.errors import KindError
+from reranker.files.kinds import LONGEST_START, kind_of
+from reranker.files.kinds.start import Start
 from reranker.files.opening import text_digest
 from reranker.files.text import TextFile, open_text
 from reranker.languages import is_invisible
 from reranker.nbest.data import Origin, Sentence
+from reranker.nbest.dialects.registry import recognise_by_a_line
 from reranker.nbest.words import printable
 from reranker.text.conventions import Convention
-from reranker.text.kinds import checked, refuse_other_than_text
 from reranker.text.splitting import LONGEST, Form, Stretch, stretches
 from reranker.text.words import Word, fault, given_words, split_into_words
 from reranker.trees.tree import short_repr
@@ -124,7 +128,7 @@ class Text:
                 self._open = file
                 pieces = self._counted(file)
                 if not self._is_known:
-                    pieces = checked(file, pieces)
+                    pieces = _checked(file, pieces)
                 for stretch in stretches(pieces, self._form, self._convention):
                     line = stretch.line
                     sentence = self._sentence(file.name, stretch)
@@ -156,3 +160,50 @@ class Text:
         origin = Origin(printable(name), stretch.line, printable(stretch.text), offsets)
         sentence = Sentence(tuple(word.text for word in words))
         return TextSentence(sentence, origin, problem, fault(stretch.text))
+
+
+def other_than_text(text: str, is_first: bool = True) -> str | None:
+    """Return the kind of file that a text's beginning, or later part, looks like, with a remedy;
+    None if it may be text."""
+    text = text[:LONGEST_START]
+    start = Start(text, is_first)
+    is_list = is_first and recognise_by_a_line(start.text.splitlines(keepends=True))
+    kind = None if is_list else kind_of(text, is_first)
+    if kind:
+        return kind.described("text")
+    if is_list or start.has_trees:
+        return "trees; to rank them, rerank --nbest FILE"
+    return None
+
+
+def refuse_other_than_text(name: str, text: str) -> None:
+    """Raise KindError if a file with this beginning is not text."""
+    if kind := other_than_text(text):
+        raise KindError(f"{name}: not text: looks like {kind}")
+
+
+def _checked(file: TextFile, pieces: Iterator[str]) -> Iterator[str]:
+    """Yield the pieces of a text. Raises KindError, naming the line, once a part anywhere in the
+    text is not text."""
+    part: list[str] = []
+    size = line = 0
+    start = 1
+    for piece in pieces:
+        yield piece
+        part.append(piece)
+        size += len(piece)
+        line += piece.endswith("\n")
+        if size >= LONGEST_START:
+            _check_part(file.name, start, part)
+            # Keep half: the end of the file alone would be too little to judge by.
+            part = part[len(part) // 2 :]
+            size = sum(map(len, part))
+            start = line - sum(each.endswith("\n") for each in part) + 1
+    _check_part(file.name, start, part)
+
+
+def _check_part(name: str, line: int, part: list[str]) -> None:
+    if line == 1:
+        refuse_other_than_text(name, "".join(part))
+    elif kind := other_than_text("".join(part), is_first=False):
+        raise KindError(f"{name}:{line}: not text from here on: looks like {kind}")

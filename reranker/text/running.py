@@ -15,7 +15,7 @@ from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
 from reranker.files.text import MAX_LINE, open_text
 from reranker.nbest.words import encoding_fault, split_words
-from reranker.text.kinds import refuse_other_than_text
+from reranker.text.reading import refuse_other_than_text
 
 Line = tuple[str, ...]
 """The tokens of a line, without ``<eos>``."""

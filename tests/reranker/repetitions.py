@@ -24,8 +24,7 @@ from reranker.nbest.tokens_file import read_sentences
 from reranker.nbest.words import check_words, escaped
 from reranker.outputs.conllu import from_conllu
 from reranker.text.conventions import Convention
-from reranker.text.kinds import other_than_text
-from reranker.text.reading import Text
+from reranker.text.reading import Text, other_than_text
 from reranker.text.splitting import Form
 from reranker.trees.linearize import linearize_text
 from reranker.trees.splitting import split_trees

@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator
 
 from reranker.nbest.data import NBest, RawCandidate, RawList
-from reranker.nbest.dialects.candidate_text import bracketed, score_text
-from reranker.nbest.dialects.dialect import Dialect
+from reranker.nbest.dialects.candidate_text import score_text
 from reranker.nbest.dialects.recognition import SCORED
+from reranker.nbest.dialects.registry import Dialect
 from reranker.nbest.lines import NumberedLines, of_length, separated
 from reranker.nbest.notation import may_be_tree
 
@@ -44,7 +44,7 @@ def _scored(line: RawCandidate, file: NumberedLines) -> RawCandidate:
 
 
 def _write(nbest: NBest, position: int) -> str:
-    lines = [f"{score_text(entry)}\t{bracketed(entry)}\n" for entry in nbest.candidates]
+    lines = [f"{score_text(entry)}\t{entry.bracketed}\n" for entry in nbest.candidates]
     return "".join(lines) + "\n"
 
 

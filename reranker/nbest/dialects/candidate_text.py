@@ -13,11 +13,6 @@ from reranker.trees.linearize import is_word
 _SPACE = re.compile(r"(?<!\\) (?=\))")
 
 
-def bracketed(candidate: Candidate) -> str:
-    """Return the tree with part-of-speech nodes, unchanged if it has them."""
-    return candidate.text if candidate.tags is None else candidate.tree.to_string()
-
-
 def bare(candidate: Candidate) -> str:
     """Return the tree without part-of-speech nodes, as RNNG prints it."""
     text = " ".join(")" if token[0] == ")" else token for token in with_root(candidate.tokens))

@@ -32,9 +32,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from reranker.nbest.data import NBest, RawCandidate, RawList
-from reranker.nbest.dialects.candidate_text import bracketed, finite, score_text
-from reranker.nbest.dialects.dialect import Dialect
+from reranker.nbest.dialects.candidate_text import finite, score_text
 from reranker.nbest.dialects.recognition import COMMENT, PARSE, SENTENCE, SKIPPED
+from reranker.nbest.dialects.registry import Dialect
 from reranker.nbest.guess import not_nbest
 from reranker.nbest.lines import Group, NumberedLines, separated
 from reranker.trees.splitting import TreeLines
@@ -194,7 +194,7 @@ def _write(nbest: NBest, position: int) -> str:
     if not nbest.candidates:
         return "SENTENCE_SKIPPED_OR_UNPARSABLE\n"
     return "".join(
-        f"# Parse {rank} with score {score_text(candidate)}\n{bracketed(candidate)}\n"
+        f"# Parse {rank} with score {score_text(candidate)}\n{candidate.bracketed}\n"
         for rank, candidate in enumerate(nbest.candidates, 1)
     )
 

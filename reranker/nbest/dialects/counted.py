@@ -26,9 +26,8 @@ from typing import NamedTuple
 
 from reranker.errors import InputError
 from reranker.nbest.data import NBest, RawCandidate, RawList
-from reranker.nbest.dialects.candidate_text import bracketed
-from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.dialects.recognition import COUNTED_HEADER, numbers
+from reranker.nbest.dialects.registry import Dialect
 from reranker.nbest.guess import not_nbest
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.words import printable
@@ -222,7 +221,7 @@ def _text(nbest: NBest, header: str, convert: Callable[[float], float]) -> str:
         score = candidate.parser_score
         if is_scored:
             lines.append("nan" if score is None else f"{convert(score):.15g}")
-        lines.append(bracketed(candidate))
+        lines.append(candidate.bracketed)
     return "\n".join([*lines, "", ""])
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
 from reranker.nbest.dialects.by_sentence import lists_by_sentence
 from reranker.nbest.dialects.candidate_text import finite, linearized
-from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.dialects.recognition import FAIRSEQ_LINE
+from reranker.nbest.dialects.registry import Dialect
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import escaped, split_words

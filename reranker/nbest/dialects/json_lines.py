@@ -18,8 +18,7 @@ from reranker.errors import InputError
 from reranker.files.json_text import read_json
 from reranker.nbest.candidates import raw_list
 from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
-from reranker.nbest.dialects.candidate_text import bracketed
-from reranker.nbest.dialects.dialect import Dialect
+from reranker.nbest.dialects.registry import Dialect
 from reranker.nbest.lines import NumberedLines
 
 
@@ -109,7 +108,7 @@ def _write(nbest: NBest, position: int) -> str:
         "tokens": list(nbest.words),
         **({"tags": tags} if tags else {}),
         "candidates": [
-            {"tree": bracketed(candidate), "score": candidate.parser_score}
+            {"tree": candidate.bracketed, "score": candidate.parser_score}
             for candidate in nbest.candidates
         ],
     }

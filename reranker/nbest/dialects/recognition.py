@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from reranker.nbest.notation import LABELLED_CLOSER, may_be_tree
-from reranker.trees.splitting import is_remark
 
 
 class Head:
@@ -137,5 +136,7 @@ def is_seq2seq(head: Head) -> bool:
 
 
 def are_trees(head: Head) -> bool:
+    from reranker.trees.splitting import is_remark  # the last rule: most files need no reader of it
+
     first = next((line for line in head.lines if not is_remark(line)), "")
     return first[:1] == "(" and head.has_tree

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from reranker.nbest.data import NBest, Order, RawCandidate, RawList
 from reranker.nbest.dialects.by_sentence import lists_by_sentence
 from reranker.nbest.dialects.candidate_text import bare, finite, is_number, score_text
-from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.dialects.recognition import RNNG_LINE
+from reranker.nbest.dialects.registry import Dialect
 from reranker.nbest.lines import NumberedLines
 
 _BARS = "|||"

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from reranker.nbest.data import NBest, RawCandidate, RawList
 from reranker.nbest.dialects.candidate_text import linearized
-from reranker.nbest.dialects.dialect import Dialect
+from reranker.nbest.dialects.registry import Dialect
 from reranker.nbest.lines import Group, NumberedLines, cut_short, of_length, separated
 from reranker.nbest.notation import Notation
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reranker.nbest.data import NBest, RawCandidate
-from reranker.nbest.dialects.candidate_text import bracketed
-from reranker.nbest.dialects.dialect import Dialect
+from reranker.nbest.dialects.registry import Dialect
 from reranker.nbest.lines import Group, NumberedLines
 from reranker.trees.splitting import is_remark, open_brackets, split_trees
 from reranker.trees.treebank import Remarks, TreePiece, TreeReader
@@ -52,7 +51,7 @@ def _lists(file: NumberedLines) -> Iterator[Group]:
 
 def _write(nbest: NBest, position: int) -> str:
     # No blank line, which between trees can mean nothing at all.
-    return (bracketed(nbest.candidates[0]) if nbest.candidates else "(TOP )") + "\n"
+    return (nbest.candidates[0].bracketed if nbest.candidates else "(TOP )") + "\n"
 
 
 TREES = Dialect(

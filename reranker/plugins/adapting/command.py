@@ -18,8 +18,7 @@ from reranker.commands.text_files import checked_text
 from reranker.errors import InputError
 from reranker.files.claim import claimed
 from reranker.files.opening import file_sha256
-from reranker.files.output import open_whole, output_paths, standard_output
-from reranker.files.own import make_folder
+from reranker.files.output import make_folder, open_whole, output_paths, standard_output
 from reranker.languages import language_name
 from reranker.process.flags import number_from, weight, whole_number
 from reranker.ranking import Weighing

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from reranker.errors import InputError
 from reranker.files.journal import open_output
-from reranker.files.output import open_whole
-from reranker.files.own import always, check_own, make_folder, never, record_in
+from reranker.files.output import always, check_own, make_folder, never, open_whole, record_in
 from reranker.files.text import read_lines
 from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.outputs.registry import format_ranking, written

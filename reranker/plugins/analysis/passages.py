@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from reranker.files.text import open_text
 from reranker.nbest.words import split_words
-from reranker.text.kinds import refuse_other_than_text
-from reranker.text.reading import Refused
+from reranker.text.reading import Refused, refuse_other_than_text
 from reranker.text.running import Line, line_fault, tokens_of
 
 

@@ -19,8 +19,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from reranker.errors import InputError, RerankError
 from reranker.files.claim import claimed, to_disk
-from reranker.files.output import whole_file
-from reranker.files.own import NOT_OURS, always, check_own, make_folder
+from reranker.files.output import NOT_OURS, always, check_own, make_folder, whole_file
 from reranker.files.text import TextFile
 
 if TYPE_CHECKING:

@@ -30,8 +30,7 @@ from reranker.nbest.words import encoding_fault, printable
 from reranker.parsers.parser import CANDIDATES
 from reranker.plugins.grep.parses import Parses, from_nbest, has_every_score
 from reranker.process.flags import number_from
-from reranker.text.kinds import refuse_other_than_text
-from reranker.text.reading import CUT
+from reranker.text.reading import CUT, refuse_other_than_text
 from reranker.text.splitting import Form
 from reranker.trees.treebank import Remarks, TreeReader, TreeText, treebank_files
 

@@ -19,9 +19,9 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from reranker.checkpoints.installed import BLLIP_FILE, installed_parser_models
+from reranker.commands.endings import at_exit
 from reranker.errors import InputError
 from reranker.files.opening import file_sha256
-from reranker.process.leaving import at_exit
 
 _LISTING = ".files.json"
 _MOST_FILES, _MOST_BYTES = 200, 1 << 30

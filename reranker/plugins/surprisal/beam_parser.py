@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reranker.chart.tagging import best_tags
+from reranker.chart.bracketed import best_tags
 from reranker.checkpoints.ensemble_file import hashes
 from reranker.errors import InputError
 from reranker.nbest import Candidate, NBest

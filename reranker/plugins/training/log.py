@@ -14,8 +14,7 @@ from typing import Any, Self
 
 from reranker.errors import InputError, RerankError
 from reranker.files.figure import label_plainly, new_figure, save_figure
-from reranker.files.output import open_whole, write_errors
-from reranker.files.own import always, check_own, make_folder
+from reranker.files.output import always, check_own, make_folder, open_whole, write_errors
 from reranker.perplexity import perplexity
 from reranker.plugins.training.tree_files import token_files
 

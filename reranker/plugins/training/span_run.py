@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reranker.chart.tagging import has_letters
+from reranker.chart.bracketed import has_letters
 from reranker.checkpoints.model_file import content_sha256
 from reranker.checkpoints.span_file import save_span_model
 from reranker.checkpoints.span_vocabulary import END, UNKNOWN, SpanVocabulary

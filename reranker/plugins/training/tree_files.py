@@ -19,8 +19,7 @@ from torch import Tensor
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
 from reranker.files.opening import read_text
-from reranker.files.output import open_whole, whole_file, write_errors
-from reranker.files.own import check_own
+from reranker.files.output import check_own, open_whole, whole_file, write_errors
 from reranker.plugins.training.processes import Processes
 from reranker.trees.linearize import linearize
 from reranker.trees.treebank import Name, read_treebank, treebank_files

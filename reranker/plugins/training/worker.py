@@ -18,8 +18,7 @@ from reranker import registry
 from reranker.commands.progress import message
 from reranker.errors import InputError, RerankError
 from reranker.files.claim import claimed
-from reranker.files.output import files_of, output_paths
-from reranker.files.own import make_folder
+from reranker.files.output import files_of, make_folder, output_paths
 from reranker.plugins.training.log import log_files, log_folder
 from reranker.plugins.training.loop import train
 from reranker.plugins.training.processes import Processes, are_launched, joined, own_threads

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.checkpoints.ensemble_file import named_models, write_ensemble_file
-from reranker.checkpoints.pins import pinned
+from reranker.checkpoints.ensemble_file import named_models, pinned, write_ensemble_file
 from reranker.errors import InputError
 from reranker.pipeline import Reranker
 

@@ -12,7 +12,7 @@ from reranker.errors import InputError
 from reranker.nbest.data import Origin, Sentence
 from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
-from reranker.parsers.registry import create_parser, parser_names
+from reranker.parsers.registry import create_parser
 from reranker.parsers.running import ParsedLists
 from reranker.text.reading import TextSentence
 from tests.reranker.parsers.test_command import COMMAND
@@ -78,7 +78,6 @@ def test_only_so_much_is_read_ahead() -> None:
 
 @pytest.mark.plugins
 def test_names_of_parsers(tmp_path: Path) -> None:
-    assert parser_names() == ["beam", "benepar", "bllip", "chart", "command", "encdec", "stanza"]
     with pytest.raises(
         InputError,
         match="no parser 'none'; there are beam, benepar, bllip, chart, command, encdec, stanza",

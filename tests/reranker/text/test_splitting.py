@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.text.abbreviations import ends_behind, no_ends
-from reranker.text.splitting import LONGEST, Form, stretches
+from reranker.text.splitting import LONGEST, Form, ends_behind, no_ends, stretches
 
 TEXT = """A Title
 

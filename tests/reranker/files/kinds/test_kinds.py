@@ -9,7 +9,7 @@ import pytest
 
 from reranker.errors import KindError
 from reranker.files.kinds import KINDS, LONGEST_START, kind_of, refuse_other_than_trees
-from reranker.text.kinds import other_than_text
+from reranker.text.reading import other_than_text
 from tests.reranker.public_formats import LATE, LISTS, OTHER, TEXTS, TREES, WRITTEN, Example
 
 
