@@ -210,8 +210,7 @@ class Settings(BaseSettings):
     cors_origins: _Words = Field([], description="origins whose web pages may call the service")
 
     forwarded_allow_ips: _Networks = Field(
-        [],
-        description="proxies whose X-Forwarded-For is believed: addresses or networks; *: any",
+        [], description="proxies whose X-Forwarded-For is believed: addresses or networks; *: any"
     )
 
     drain_seconds: _Seconds = Field(

@@ -21,13 +21,7 @@ from reranker.process.cancellation import Cancellation, Stopped
 from reranker.process.machine import periodic_memory_return, return_freed_memory
 from reranker.service.children.child import Lane, Request, resident_memory, serve
 from reranker.service.children.halving import score_in_halves
-from reranker.service.children.scoring import (
-    BatchScores,
-    ChildMember,
-    Models,
-    ParserModel,
-    ToScore,
-)
+from reranker.service.children.scoring import BatchScores, ChildMember, Models, ParserModel, ToScore
 from reranker.service.errors import described
 from reranker.text.reading import TextSentence
 

@@ -27,13 +27,7 @@ from reranker.service.requests.bodies import invalid, unknown
 from reranker.service.settings import Settings
 
 _PAGE = Path(__file__).parents[1] / "page"
-_CORS_HEADERS = [
-    "Authorization",
-    "Content-Type",
-    "X-API-Key",
-    "X-Request-ID",
-    "X-Request-Timeout",
-]
+_CORS_HEADERS = ["Authorization", "Content-Type", "X-API-Key", "X-Request-ID", "X-Request-Timeout"]
 
 
 def create_app(settings: Settings, is_ready_first: bool = False) -> FastAPI:

@@ -232,12 +232,7 @@ async def _ranked(
 
 
 async def _answer(
-    path: str,
-    request: Request,
-    service: Service,
-    query: BaseModel,
-    timeout: float | None,
-    job: Job,
+    path: str, request: Request, service: Service, query: BaseModel, timeout: float | None, job: Job
 ) -> Response:
     """Run ``job`` on the body, until the deadline or until the client hangs up."""
     settings, state = service.settings, state_of(request)

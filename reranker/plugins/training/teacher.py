@@ -21,12 +21,7 @@ class Teacher:
     """A larger model's probabilities of labels and tags, under the smaller one's numbers."""
 
     def __init__(
-        self,
-        path: Path,
-        vocabulary: SpanVocabulary,
-        language: str,
-        dtype: torch.dtype,
-        device: str,
+        self, path: Path, vocabulary: SpanVocabulary, language: str, dtype: torch.dtype, device: str
     ) -> None:
         """Load the larger model; ``dtype`` is that of matrix products. Raises CheckpointError
         unless the file is a span model, and ConfigError for a model of another language or without
