@@ -46,9 +46,7 @@ class RankedRequest:
         self._service, self._state, self._form = service, state, form
         self._usage = Counter[str]()
 
-    async def answer(
-        self, body: Body, models: Models, deadline: float
-    ) -> bytes | streams.TextAnswer | streams.Lines:
+    async def answer(self, body: Body, models: Models, deadline: float) -> bytes | streams.Lines:
         """Return the answer to a body, in the form that the client takes; raises RequestError."""
         service, state = self._service, self._state
         size, form = len(body.content), self._form
@@ -66,9 +64,7 @@ class RankedRequest:
         if form == streams.LINES and writer.has_lines and (contents.lists or contents.sentences):
             lines = self._lines(given, writer)
             return streams.Lines(await anext(lines), lines)
-        written = await self._whole(given, writer)
-        is_json = form in (streams.LINES, "application/json")
-        return written if is_json else streams.TextAnswer(written, form)
+        return await self._whole(given, writer)
 
     async def _whole(self, given: _Given, writer: AnswerWriter) -> bytes:
         """Return the whole answer. The written sentences of a text count like its body, which is

@@ -67,8 +67,7 @@ AskingNothing = Annotated[schemas.NoOptions, Query()]
 
 Fewer = Annotated[bool, Query(description="accept fewer models than before; else that is an error")]
 
-Answer = bytes | streams.TextAnswer | streams.Lines
-Job = Callable[[Body, Models, float], Coroutine[None, None, Answer]]
+Job = Callable[[Body, Models, float], Coroutine[None, None, bytes | streams.Lines]]
 
 
 async def rerank(
@@ -228,11 +227,17 @@ async def _ranked(
     else:
         form = LINES if streams.are_wanted(request) else JSON
     ranked = RankedRequest(service, state_of(request), form)
-    return await _answer(path, request, service, query, timeout, ranked.answer)
+    return await _answer(path, request, service, query, timeout, ranked.answer, form)
 
 
 async def _answer(
-    path: str, request: Request, service: Service, query: BaseModel, timeout: float | None, job: Job
+    path: str,
+    request: Request,
+    service: Service,
+    query: BaseModel,
+    timeout: float | None,
+    job: Job,
+    form: str = JSON,
 ) -> Response:
     """Run ``job`` on the body, until the deadline or until the client hangs up."""
     settings, state = service.settings, state_of(request)
@@ -252,4 +257,4 @@ async def _answer(
             if error.code == "deadline":
                 service.metrics.dropped.labels("deadline").inc()
             raise
-        return streams.Answer(content, request, service.metrics, deadline, held.pop_all())
+        return streams.Answer(content, form, request, service.metrics, deadline, held.pop_all())

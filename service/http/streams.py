@@ -21,13 +21,6 @@ LINES = "application/x-ndjson"
 _SMALL = 65_536
 
 
-class TextAnswer(NamedTuple):
-    """An answer that is not JSON."""
-
-    content: bytes
-    media: str
-
-
 class Lines(NamedTuple):
     """An answer of many lines, the first of which is there."""
 
@@ -50,19 +43,20 @@ class Answer(Response):
 
     def __init__(
         self,
-        content: bytes | TextAnswer | Lines,
+        content: bytes | Lines,
+        form: str,
         request: Request,
         metrics: Metrics,
         deadline: float,
         held: contextlib.AsyncExitStack,
     ) -> None:
-        media = LINES if isinstance(content, Lines) else "application/json"
-        if isinstance(content, TextAnswer):
-            content, media = content
-        self._content: bytes | Lines = content
+        """Take the ``form`` that the client prefers; an answer that has no lines is JSON then."""
+        self._content = content
         self._request, self._metrics = request, metrics
         self._deadline, self._held = deadline, held
-        super().__init__(media_type=media)  # which gets a charset if it is text
+        has_no_lines = form == LINES and isinstance(content, bytes)
+        # A text gets a charset.
+        super().__init__(media_type="application/json" if has_no_lines else form)
         self.headers["Vary"] = "Accept"
         if isinstance(content, Lines):
             del self.headers["Content-Length"]

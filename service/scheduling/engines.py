@@ -164,7 +164,7 @@ class Engines:
         finally:
             work.is_cancelled = True
             self.queue.remove(work)
-            work.forget_pieces()
+            work.pieces = []  # these refer to the work: the circle would keep old models
 
     def crashed(self) -> RequestError:
         """Return the answer to a request after a failure."""

@@ -153,10 +153,6 @@ class Work:
         if None not in self._scores[piece.place]:
             self._tell()
 
-    def forget_pieces(self) -> None:
-        """Forget the pieces, which refer to the work: the circle would keep old models."""
-        self.pieces = []
-
     def fail(self, error: RequestError) -> None:
         self.error = self.error or error
         self._tell()

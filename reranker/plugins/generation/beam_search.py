@@ -92,13 +92,14 @@ class _BeamSearch:
         self.models, self.longest, self.eos, self.beam = models, longest, eos, beam
         self.sentences = list(range(source.shape[1]))  # the hypotheses that are not finished
         self.finished: list[list[Hypothesis[int]]] = [[] for _ in self.sentences]
+        count = len(self.sentences)
+        repeated = torch.arange(count, device=source.device).repeat_interleave(beam.size)
         self.memories: list[AttendedSource] = []
         self.states: list[DecoderState] = []
         for model in models:
             memory, state = model.encode(source)
             self.memories.append(memory)
-            self.states.append(_rows(state, _repeated(len(self.sentences), beam.size, source)))
-        count = len(self.sentences)
+            self.states.append(_rows(state, repeated))
         self.tokens = source.new_full((0, count * beam.size), eos)
         """The tokens each row has generated, [T, rows]."""
         self.scores = torch.full((count, beam.size), _IMPOSSIBLE, device=source.device)
@@ -184,10 +185,6 @@ class _BeamSearch:
         self.states = [_rows(state, chosen) for state in self.states]
         if len(kept) < len(self.sentences):
             self.memories = [memory.rows(where) for memory in self.memories]
-
-
-def _repeated(count: int, times: int, like: Tensor) -> Tensor:
-    return torch.arange(count, device=like.device).repeat_interleave(times)
 
 
 def _rows(state: DecoderState, which: Tensor) -> DecoderState:
