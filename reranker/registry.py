@@ -29,9 +29,9 @@ status, and perhaps ``EXAMPLES``, the end of ``--help``; a RerankError is exit s
 the text of its answer, without the final line break (ours: reranker.outputs.registry); the best
 tree has brackets and tags, whatever the file looks like.
 ``trainings``: modules of `rerank train` by architecture, ``language-model`` for all others, with
-``CONFIG``, ``TAKES`` (flags) and ``new_run(arguments, config, processes)``. ``servers``: servers of
-`rerank serve` outside its own process. ``children``: modules that run in child processes of the
-service."""
+``CONFIG``, ``TAKES`` (flags) and ``new_run(arguments, config, processes)``. ``servers``: functions
+that serve as `rerank serve` does, outside its own process, from its settings and an address or
+None to the exit status. ``children``: modules that run in child processes of the service."""
 
 
 class Entry(NamedTuple):
@@ -119,7 +119,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
         "language-model": Entry("reranker.plugins.training.language_model_run"),
         "spans": Entry("reranker.plugins.training.span_run"),
     },
-    "servers": {"ray": Entry("reranker.plugins.cluster.serving")},
+    "servers": {"ray": Entry("reranker.plugins.cluster.command:serve")},
     "children": {"surprisal": Entry("reranker.plugins.surprisal.service_child")},
 }
 

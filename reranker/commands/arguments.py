@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 from pathlib import Path
 
-from reranker.errors import InputError
 from reranker.nbest import FORMATS
 from reranker.process.flags import positive
 
@@ -43,12 +41,3 @@ def add_format(parser: argparse.ArgumentParser, what: str) -> None:
 def counted(number: int, noun: str) -> str:
     """Return ``1 sentence`` or ``2 sentences``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def require_ray(command: str, *packages: str) -> None:
-    """Raise InputError, saying what to install, if one of the packages is missing."""
-    for name in packages:
-        if importlib.util.find_spec(name) is None:
-            raise InputError(
-                f"{command} needs the package {name}: pip install 'parse-reranker[ray]'"
-            )

@@ -7,8 +7,6 @@ import os
 import signal
 
 from reranker import registry
-from reranker.commands.arguments import require_ray
-from reranker.commands.progress import status
 
 EXAMPLES = """examples:
   rerank serve --models ckpt/*.pt
@@ -49,12 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_on_ray(arguments: argparse.Namespace, where: str | None) -> int:
-    require_ray("rerank serve --ray", "ray")
     from reranker.checkpoints.ensemble_file import named_models
     from reranker.service.settings import load_settings
 
     settings = load_settings(vars(arguments))
     named_models(settings.named, settings.combine, settings.sha256)
-    with status("loading Ray"):
-        ray = registry.load("servers", "ray")
-    return int(ray.run(settings, where))
+    return int(registry.load("servers", "ray")(settings, where))

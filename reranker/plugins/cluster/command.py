@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import answers, nbest_files, parser_flags, text_files
-from reranker.commands.arguments import add_restore, counted, require_ray
+from reranker.commands.arguments import add_restore, counted
 from reranker.commands.progress import Bar, message, rejection, status
 from reranker.errors import InputError
 from reranker.languages import ENGLISH
@@ -23,6 +24,7 @@ from reranker.text.conventions import convention_of
 if TYPE_CHECKING:
     from reranker.plugins.cluster.parts import ClusterOutcome, Shard
     from reranker.plugins.cluster.work import RankTask
+    from reranker.service.settings import Settings
 
 EXAMPLES = """examples:
   rerank cluster --nbest 'lists/*.zst' --out trees/ --models ckpt/*.pt
@@ -100,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Rerank every file; return the exit code."""
     answers.check(arguments)
     _check_input(arguments)
-    require_ray("rerank cluster", "fsspec", "ray", "pyarrow")
+    _require("rerank cluster", "fsspec", "ray", "pyarrow")
     named = None if arguments.to else _models(arguments)
     with status("looking for files"):
         from reranker.plugins.cluster import parts
@@ -297,3 +299,20 @@ def _ranked(arguments: argparse.Namespace, named: WeighedModels, cores: int) -> 
         parser=parser_flags.choice(arguments).resolved() if arguments.text else None,
         jobs=arguments.jobs or cores,
     )
+
+
+def serve(settings: Settings, address: str | None) -> int:
+    """Serve as ``serving.run`` does; raise InputError without Ray."""
+    _require("rerank serve --ray", "ray")
+    with status("loading Ray"):
+        from reranker.plugins.cluster import serving
+    return serving.run(settings, address)
+
+
+def _require(command: str, *packages: str) -> None:
+    """Raise InputError, saying what to install, if one of the packages is missing."""
+    for name in packages:
+        if importlib.util.find_spec(name) is None:
+            raise InputError(
+                f"{command} needs the package {name}: pip install 'parse-reranker[ray]'"
+            )
