@@ -37,7 +37,7 @@ from tests.reranker.span_models import untrained_spans
 class Kind(NamedTuple):
     """A kind of checkpoint."""
 
-    format: Format
+    format: Format[Any]
     save: Callable[[Path], None]
     load: Callable[[Path], Trained[Any, Any]]
     added: Mapping[int, tuple[str, ...]]

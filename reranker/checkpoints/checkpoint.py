@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from reranker.checkpoints.archive import Archive, read_archive
-from reranker.checkpoints.model_file import (
-    Format,
-    Trained,
-    read_model,
-    saved_settings,
-    with_weights,
-    write_model,
-)
+from reranker.checkpoints.model_file import Format, Trained, saved_settings, with_weights
 from reranker.checkpoints.vocabulary import MOST_CLASSED, NEUTRAL_RULES, Vocabulary
-from reranker.errors import CheckpointError
 from reranker.models import ARCHITECTURES, LanguageModel
-
-# Version 1 had no word classes and no backward models. Before 3, classes of unknown words followed
-# rules 1. Before 4, a hash was not required.
-FORMAT = Format("parse-reranker checkpoint", 4, hashed=4)
-_OTHERS = {
-    "encoder-decoder": "an encoder-decoder, for `rerank generate`",
-    "spans": "a span model, where a language model is needed",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +18,7 @@ class Checkpoint(Trained[LanguageModel, Vocabulary]):
     """A language model."""
 
 
-def save_checkpoint(
-    path: Path,
-    model: LanguageModel,
-    vocabulary: Vocabulary,
-    information: dict[str, Any],
-    dtype: torch.dtype = torch.float16,
-) -> None:
-    """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
+def _pack(vocabulary: Vocabulary) -> dict[str, Any]:
     parts: dict[str, Any] = {
         "vocabulary": list(vocabulary.symbols),
         "word_classes": _packed(vocabulary.classes),
@@ -53,43 +27,17 @@ def save_checkpoint(
     }
     if vocabulary.neutral:
         parts["affixes"] = " ".join(vocabulary.affixes)
-    write_model(path, FORMAT, model, parts, information, dtype)
+    return parts
 
 
-def load_checkpoint(
-    path: str | os.PathLike[str], device: str = "cpu", sha256: str = ""
-) -> Checkpoint:
-    """Read a checkpoint; nothing in the file is executed and no size it claims is trusted.
-
-    Raises CheckpointError, naming the file, if it is not a checkpoint of this program, if its parts
-    do not fit together or were changed since they were saved, and if the file's SHA-256 is not
-    ``sha256``, where one is given.
-    """
-    if not isinstance(path, str | os.PathLike):
-        raise CheckpointError(f"expected the path of a checkpoint, got {path!r:.40}")
-    path = Path(path)
-    return opened_checkpoint(path, read_archive(path, sha256), device)
-
-
-def opened_checkpoint(path: Path, archive: Archive, device: str = "cpu") -> Checkpoint:
-    """Return the checkpoint in a file already read; raise CheckpointError as ``load_checkpoint``
-    does."""
-    content = archive.content
-    if not FORMAT.matches(content):
-        architecture = content.get("architecture") if isinstance(content, dict) else None
-        reason = _OTHERS.get(str(architecture), "not a checkpoint of `rerank train`")
-        raise CheckpointError(f"{path}: {reason}")
-
-    def unpack(content: dict[str, Any]) -> tuple[LanguageModel, Vocabulary]:
-        model = _model(content, archive.size, device)
-        vocabulary = _vocabulary(content, archive.size)
-        if len(vocabulary) != model.config.vocabulary_size:
-            raise ValueError(
-                f"{len(vocabulary)} symbols for {model.config.vocabulary_size} embedding rows"
-            )
-        return model, vocabulary
-
-    return Checkpoint(*read_model(path, archive, FORMAT, unpack))
+def _unpack(content: dict[str, Any], size: int, device: str) -> tuple[LanguageModel, Vocabulary]:
+    model = _model(content, size, device)
+    vocabulary = _vocabulary(content, size)
+    if len(vocabulary) != model.config.vocabulary_size:
+        raise ValueError(
+            f"{len(vocabulary)} symbols for {model.config.vocabulary_size} embedding rows"
+        )
+    return model, vocabulary
 
 
 def _model(content: dict[str, Any], most_bytes: int, device: str) -> LanguageModel:
@@ -141,3 +89,20 @@ def _unpacked(packed: Any, most_bytes: int) -> dict[str, int]:
     if len(classes) != len(numbers) or min(classes.values()) < 0:
         raise ValueError("a word has two classes or a negative one")
     return classes
+
+
+# Version 1 had no word classes and no backward models. Before 3, classes of unknown words followed
+# rules 1. Before 4, a hash was not required.
+FORMAT = Format(
+    "parse-reranker checkpoint",
+    version=4,
+    hashed=4,
+    made=Checkpoint,
+    pack=_pack,
+    unpack=_unpack,
+    others={
+        "encoder-decoder": "an encoder-decoder, for `rerank generate`",
+        "spans": "a span model, where a language model is needed",
+    },
+)
+save_checkpoint, load_checkpoint = FORMAT.save, FORMAT.load

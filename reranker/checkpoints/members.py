@@ -6,17 +6,17 @@ from __future__ import annotations
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Literal, get_args
 from weakref import WeakValueDictionary
 
 import torch
 
+from reranker.checkpoints import checkpoint, span_file
 from reranker.checkpoints.archive import read_archive
-from reranker.checkpoints.checkpoint import Checkpoint, opened_checkpoint
-from reranker.checkpoints.span_file import FORMAT as SPANS
-from reranker.checkpoints.span_file import SpanCheckpoint, opened_span_model
-from reranker.errors import CheckpointError, InputError
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.model_file import checked_path
+from reranker.checkpoints.span_file import SpanCheckpoint
+from reranker.errors import InputError
 
 LoadedMember = Checkpoint | SpanCheckpoint
 Precision = Literal["exact", "fast"]
@@ -24,13 +24,11 @@ Precision = Literal["exact", "fast"]
 
 def load_member(path: str | os.PathLike[str], sha256: str = "") -> LoadedMember:
     """Read a member of either kind. Raises CheckpointError as ``load_checkpoint`` does."""
-    if not isinstance(path, str | os.PathLike):
-        raise CheckpointError(f"expected the path of a checkpoint, got {path!r:.40}")
-    path = Path(path)
+    path = checked_path(path)
     archive = read_archive(path, sha256)
-    if SPANS.matches(archive.content):
-        return opened_span_model(path, archive)
-    return opened_checkpoint(path, archive)
+    if span_file.FORMAT.matches(archive.content):
+        return span_file.FORMAT.opened(path, archive)
+    return checkpoint.FORMAT.opened(path, archive)
 
 
 def devices(names: str) -> list[torch.device]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from reranker.checkpoints.archive import Archive, write_atomically
+from reranker.checkpoints.archive import Archive, read_archive, write_atomically
 from reranker.errors import CheckpointError, lacks_memory
 from reranker.languages import ENGLISH
 
@@ -50,68 +51,92 @@ class Trained(Generic[Model, Words]):
         return sum(weight.numel() for weight in self.model.parameters())
 
 
-class Format(NamedTuple):
-    """A kind of file and the version that is written. All versions from 1 up are read; versions
-    from ``hashed`` up need the hash of their content, which older files may lack."""
+Made = TypeVar("Made", bound=Trained[Any, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Format(Generic[Made]):
+    """A kind of file, its version that is written, and the way between its content and a model. All
+    versions from 1 up are read; versions from ``hashed`` up need the hash of their content, which
+    older files may lack."""
 
     name: str
     version: int
     hashed: int
+    made: type[Made]
+    pack: Callable[[Any], Mapping[str, Any]]
+    """Return the parts of the content that belong to a vocabulary."""
+    unpack: Callable[[dict[str, Any], int, str], tuple[nn.Module, Any]]
+    """Return the model and its vocabulary, from the content, the size of the file in bytes and the
+    device. Raises one of several errors for parts that do not fit together."""
+    title: str = "a checkpoint"
+    others: Mapping[str, str] = field(default_factory=dict)
+    """What to say of files of other kinds, by their architecture."""
 
     def matches(self, content: Any) -> bool:
         """Return whether the content claims to be of this kind."""
         return isinstance(content, dict) and content.get("format") == self.name
 
+    def save(
+        self,
+        path: Path,
+        model: LanguageModel | SpanModel | EncoderDecoder,
+        vocabulary: Any,
+        information: Mapping[str, Any],
+        dtype: torch.dtype = torch.float16,
+    ) -> None:
+        """Write the file, whole or not at all; weights are stored as ``dtype``."""
+        content = {
+            "format": self.name,
+            "version": self.version,
+            "architecture": model.architecture,
+            "config": asdict(model.config),
+            **self.pack(vocabulary),
+            "weights": stored_weights(model, dtype),
+            "information": information,
+        }
+        write_atomically(path, {**content, "sha256": content_sha256(content)})
 
-def write_model(
-    path: Path,
-    kind: Format,
-    model: LanguageModel | SpanModel | EncoderDecoder,
-    parts: Mapping[str, Any],
-    information: Mapping[str, Any],
-    dtype: torch.dtype,
-) -> None:
-    """Write the file, whole or not at all. ``parts`` belong to the vocabulary; weights are stored
-    as ``dtype``."""
-    content = {
-        "format": kind.name,
-        "version": kind.version,
-        "architecture": model.architecture,
-        "config": asdict(model.config),
-        **parts,
-        "weights": stored_weights(model, dtype),
-        "information": information,
-    }
-    write_atomically(path, {**content, "sha256": content_sha256(content)})
+    def load(self, path: str | os.PathLike[str], device: str = "cpu", sha256: str = "") -> Made:
+        """Read a file; nothing in it is executed and no size that it claims is trusted.
+
+        Raises CheckpointError, naming the file, if it is of another kind or version, if its parts
+        do not fit together or were changed since they were saved, and if the file's SHA-256 is not
+        ``sha256``, where one is given; MemoryError if memory does not suffice.
+        """
+        path = checked_path(path)
+        return self.opened(path, read_archive(path, sha256), device)
+
+    def opened(self, path: Path, archive: Archive, device: str = "cpu") -> Made:
+        """Return the model in a file already read; raise what ``load`` raises."""
+        content = archive.content
+        if not self.matches(content):
+            architecture = content.get("architecture") if isinstance(content, dict) else None
+            reason = self.others.get(str(architecture), f"not {self.title} of `rerank train`")
+            raise CheckpointError(f"{path}: {reason}")
+        version = content.get("version")
+        if type(version) is not int or not 1 <= version <= self.version:
+            readable = "1" if self.version == 1 else f"1 to {self.version}"
+            raise CheckpointError(
+                f"{path}: checkpoint version {version!s:.40}, this program reads {readable}"
+            )
+        try:
+            _check_hash(content, archive.size, is_required=version >= self.hashed)
+            model, vocabulary = self.unpack(content, archive.size, device)
+            information = dict(content.get("information", {}))
+        except _BROKEN as error:
+            if lacks_memory(error):
+                raise MemoryError(f"{path}: {error}".rstrip(": ")) from error
+            reason = str(error).split("\n")[0]
+            raise CheckpointError(f"{path}: a broken checkpoint ({reason})") from error
+        return self.made(path.name, model, vocabulary, information, archive.sha256)
 
 
-def read_model(
-    path: Path,
-    archive: Archive,
-    kind: Format,
-    unpack: Callable[[dict[str, Any]], tuple[Model, Words]],
-) -> tuple[str, Model, Words, dict[str, Any], str]:
-    """Return the fields of a ``Trained`` from a file of this kind; ``unpack`` builds the model and
-    its vocabulary from the file's content. Raises CheckpointError, naming the file, for another
-    version, for parts that do not fit together, and for content changed since it was saved;
-    MemoryError if memory does not suffice."""
-    content: dict[str, Any] = archive.content
-    version = content.get("version")
-    if type(version) is not int or not 1 <= version <= kind.version:
-        readable = "1" if kind.version == 1 else f"1 to {kind.version}"
-        raise CheckpointError(
-            f"{path}: checkpoint version {version!s:.40}, this program reads {readable}"
-        )
-    try:
-        _check_hash(content, archive.size, is_required=version >= kind.hashed)
-        model, vocabulary = unpack(content)
-        information = dict(content.get("information", {}))
-    except _BROKEN as error:
-        if lacks_memory(error):
-            raise MemoryError(f"{path}: {error}".rstrip(": ")) from error
-        reason = str(error).split("\n")[0]
-        raise CheckpointError(f"{path}: a broken checkpoint ({reason})") from error
-    return path.name, model, vocabulary, information, archive.sha256
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a checkpoint. Raises CheckpointError for anything else."""
+    if not isinstance(path, str | os.PathLike):
+        raise CheckpointError(f"expected the path of a checkpoint, got {path!r:.40}")
+    return Path(path)
 
 
 def saved_settings(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,29 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import torch
-
-from reranker.checkpoints.archive import Archive, read_archive
-from reranker.checkpoints.model_file import (
-    Format,
-    Trained,
-    read_model,
-    saved_settings,
-    with_weights,
-    write_model,
-)
+from reranker.checkpoints.model_file import Format, Trained, saved_settings, with_weights
 from reranker.checkpoints.span_vocabulary import AnyPieces, SpanVocabulary
 from reranker.checkpoints.vocabulary import MOST_CLASSED
-from reranker.errors import CheckpointError
 from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanConfig, SpanModel
 
-# Version 1 had no encoders, 2 no tags; before 4, a hash was not required; 5 added unigram pieces, 6
-# distances between pieces.
-FORMAT = Format("parse-reranker span model", 6, hashed=4)
 _LISTS = ("words", "vector_words", "labels", "tags")
 
 
@@ -35,14 +20,7 @@ class SpanCheckpoint(Trained[SpanModel, SpanVocabulary]):
     """A span model."""
 
 
-def save_span_model(
-    path: Path,
-    model: SpanModel,
-    vocabulary: SpanVocabulary,
-    information: dict[str, Any],
-    dtype: torch.dtype = torch.float16,
-) -> None:
-    """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
+def _pack(vocabulary: SpanVocabulary) -> dict[str, str]:
     parts = {
         # Long texts: lists of so many words would take several times the space.
         **{name: "\n".join(getattr(vocabulary, name)) for name in _LISTS},
@@ -50,43 +28,24 @@ def save_span_model(
     }
     if vocabulary.pieces and vocabulary.pieces.scores:
         parts["piece_scores"] = "\n".join(map(str, vocabulary.pieces.scores))
-    write_model(path, FORMAT, model, parts, information, dtype)
+    return parts
 
 
-def load_span_model(path: Path, device: str = "cpu", sha256: str = "") -> SpanCheckpoint:
-    """Read a checkpoint; nothing in the file is executed and no size it claims is trusted.
-
-    Raises CheckpointError, naming the file, if it is not a span model of this program, if its parts
-    do not fit together or were changed since they were saved, and if the file's SHA-256 is not
-    ``sha256``, where one is given.
-    """
-    archive = read_archive(path, sha256)
-    if not FORMAT.matches(archive.content):
-        raise CheckpointError(f"{path}: not a span model of `rerank train`")
-    return opened_span_model(path, archive, device)
-
-
-def opened_span_model(path: Path, archive: Archive, device: str = "cpu") -> SpanCheckpoint:
-    """Return the span model in a file already read; raise CheckpointError as ``load_span_model``
-    does."""
-
-    def unpack(content: dict[str, Any]) -> tuple[SpanModel, SpanVocabulary]:
-        config = _config(content["config"])
-        counts = (
-            config.word_count - 3,
-            config.vector_count - 1,
-            config.label_count - 2,
-            config.tag_count,
-        )
-        words, vector_words, labels, tags = (
-            _lines(content.get(name, ""), count) for name, count in zip(_LISTS, counts, strict=True)
-        )
-        pieces = _pieces(content, config.encoder) if config.encoder else None
-        vocabulary = SpanVocabulary(words, vector_words, labels, config.spelling_rows, pieces, tags)
-        model = with_weights(lambda: SpanModel(config), content["weights"], archive.size, device)
-        return model, vocabulary
-
-    return SpanCheckpoint(*read_model(path, archive, FORMAT, unpack))
+def _unpack(content: dict[str, Any], size: int, device: str) -> tuple[SpanModel, SpanVocabulary]:
+    config = _config(content["config"])
+    counts = (
+        config.word_count - 3,
+        config.vector_count - 1,
+        config.label_count - 2,
+        config.tag_count,
+    )
+    words, vector_words, labels, tags = (
+        _lines(content.get(name, ""), count) for name, count in zip(_LISTS, counts, strict=True)
+    )
+    pieces = _pieces(content, config.encoder) if config.encoder else None
+    vocabulary = SpanVocabulary(words, vector_words, labels, config.spelling_rows, pieces, tags)
+    model = with_weights(lambda: SpanModel(config), content["weights"], size, device)
+    return model, vocabulary
 
 
 def _pieces(content: Mapping[str, Any], encoder: PieceConfig) -> AnyPieces:
@@ -117,3 +76,17 @@ def _lines(text: Any, count: int) -> list[str]:
     if count > MOST_CLASSED or text.count("\n") + 1 != max(1, count) or bool(text) != bool(count):
         raise ValueError("its words, vectors and labels do not fit its weights")
     return text.split("\n") if text else []
+
+
+# Version 1 had no encoders, 2 no tags; before 4, a hash was not required; 5 added unigram pieces, 6
+# distances between pieces.
+FORMAT = Format(
+    "parse-reranker span model",
+    version=6,
+    hashed=4,
+    made=SpanCheckpoint,
+    pack=_pack,
+    unpack=_unpack,
+    title="a span model",
+)
+save_span_model, load_span_model = FORMAT.save, FORMAT.load

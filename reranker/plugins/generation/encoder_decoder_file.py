@@ -7,22 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from reranker.checkpoints.archive import read_archive
-from reranker.checkpoints.model_file import (
-    Format,
-    Trained,
-    read_model,
-    saved_settings,
-    with_weights,
-    write_model,
-)
+from reranker.checkpoints.model_file import Format, Trained, saved_settings, with_weights
 from reranker.errors import CheckpointError
 from reranker.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from reranker.plugins.generation.pair_vocabulary import PairVocabulary
-
-FORMAT = Format("parse-reranker encoder-decoder", 2, hashed=2)  # before 2, a hash was not required
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,50 +18,39 @@ class Generator(Trained[EncoderDecoder, PairVocabulary]):
     """An encoder-decoder."""
 
 
-def save_generator(
-    path: Path,
-    model: EncoderDecoder,
-    vocabulary: PairVocabulary,
-    information: dict[str, Any],
-    dtype: torch.dtype = torch.float16,
-) -> None:
-    """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
-    parts = {
+def _pack(vocabulary: PairVocabulary) -> dict[str, Any]:
+    return {
         "task": vocabulary.task,
         "source_words": list(vocabulary.source_words),
         "source_pieces": list(vocabulary.source_pieces),
         "target": list(vocabulary.target),
         "merges": vocabulary.pieces.merges,
     }
-    write_model(path, FORMAT, model, parts, information, dtype)
 
 
-def load_generator(path: Path, device: str = "cpu") -> Generator:
-    """Read a checkpoint; nothing in the file is executed and no size it claims is trusted.
+def _unpack(
+    content: dict[str, Any], size: int, device: str
+) -> tuple[EncoderDecoder, PairVocabulary]:
+    names = ("task", "source_words", "source_pieces", "target", "merges")
+    vocabulary = PairVocabulary(*(content[name] for name in names))
+    config = EncoderDecoderConfig(**saved_settings(content["config"]))
+    model = with_weights(lambda: EncoderDecoder(config), content["weights"], size, device)
+    sizes = (config.source_vocabulary_size, config.vocabulary_size)
+    if sizes != (vocabulary.source_size, len(vocabulary.target)):
+        raise ValueError("its vocabularies do not fit its embeddings")
+    return model, vocabulary
 
-    Raises CheckpointError, naming the file, if it is not an encoder-decoder of this program, or if
-    its parts do not fit together or were changed since they were saved.
-    """
-    archive = read_archive(path)
-    if not FORMAT.matches(archive.content):
-        raise CheckpointError(f"{path}: not an encoder-decoder of `rerank train`")
 
-    def unpack(content: dict[str, Any]) -> tuple[EncoderDecoder, PairVocabulary]:
-        names = ("task", "source_words", "source_pieces", "target", "merges")
-        vocabulary = PairVocabulary(*(content[name] for name in names))
-        settings = saved_settings(content["config"])
-        model = with_weights(
-            lambda: EncoderDecoder(EncoderDecoderConfig(**settings)),
-            content["weights"],
-            archive.size,
-            device,
-        )
-        sizes = (model.config.source_vocabulary_size, model.config.vocabulary_size)
-        if sizes != (vocabulary.source_size, len(vocabulary.target)):
-            raise ValueError("its vocabularies do not fit its embeddings")
-        return model, vocabulary
-
-    return Generator(*read_model(path, archive, FORMAT, unpack))
+FORMAT = Format(
+    "parse-reranker encoder-decoder",
+    version=2,
+    hashed=2,  # before, a hash was not required
+    made=Generator,
+    pack=_pack,
+    unpack=_unpack,
+    title="an encoder-decoder",
+)
+save_generator, load_generator = FORMAT.save, FORMAT.load
 
 
 def load_generators(paths: Sequence[Path], device: str = "cpu") -> list[Generator]:
