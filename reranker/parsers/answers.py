@@ -4,6 +4,7 @@ parsers that cannot parse anything at all."""
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -84,3 +85,37 @@ class Failures:
                     f"{self._name}: {self._failed} sentences in a row could not be parsed: "
                     f"{reasons[-1]}"
                 )
+
+
+class BatchParser(ABC):
+    """The common part of parsers that can fail on a batch as a whole. The sentences of such a batch
+    are given to the parser again in halves, so that only those it cannot parse are lost."""
+
+    def __init__(self, name: str) -> None:
+        """Take the name for error messages."""
+        self._failures = Failures(name)
+        self._is_stopped = False
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
+        """Return for each sentence its list or why there is none. Raises InputError if the parser
+        does not work or parses nothing at all, Stopped after ``stop``."""
+        answers = self._parse(sentences)
+        self._failures.count(answers)
+        return answers
+
+    def stop(self) -> None:
+        """Parse nothing more."""
+        self._is_stopped = True
+
+    def _parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
+        answers = self._run(sentences)
+        if not isinstance(answers, str):
+            return answers
+        if len(sentences) > 1:
+            middle = len(sentences) // 2
+            return self._parse(sentences[:middle]) + self._parse(sentences[middle:])
+        return [answers]
+
+    @abstractmethod
+    def _run(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
+        """Return the parser's lists for the sentences, or why it fails on them."""

@@ -2,8 +2,7 @@
 in a format we know.
 
 It gets many sentences at a time, since most programs take seconds to start and print little before
-they have read everything. Sentences over which it dies, hangs or loses count are given to it again
-in halves, so that only those it cannot parse are lost.
+they have read everything. It fails on sentences over which it dies, hangs or loses count.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Sequence
 from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
-from reranker.parsers.answers import Failures, given_lines, printed_lists
+from reranker.parsers.answers import BatchParser, given_lines, printed_lists
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.program import Exceeded, Program, exchange, how_it_ended
 from reranker.process.cancellation import Stopped
@@ -24,7 +23,7 @@ _STARTING_SECONDS = 60.0  # to load its model
 _MOST_PRINTED, _MOST_FOR_A_SENTENCE = 32 << 20, 2 << 20
 
 
-class CommandParser:
+class CommandParser(BatchParser):
     """Runs ``settings.command`` for each batch; ``settings.seconds`` is the limit per sentence, on
     average over a batch."""
 
@@ -40,36 +39,15 @@ class CommandParser:
             raise InputError("--parser-command is empty; it needs a program")
         self._seconds, self._options = settings.seconds, settings.options
         self._running: set[Program] = set()
-        self._failures = Failures("--parser-command")
-        self._is_stopped = False
-
-    def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        """Return for each sentence its list or why there is none.
-
-        Raises InputError if the program cannot be started, or parses nothing at all, and Stopped
-        after ``stop``.
-        """
-        answers = self._parse(sentences)
-        self._failures.count(answers)
-        return answers
+        super().__init__("--parser-command")
 
     def stop(self) -> None:
         """Stop the running programs and everything they have started."""
-        self._is_stopped = True
+        super().stop()
         for program in tuple(self._running):
             program.kill()
 
-    def _parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        answers = self._run(sentences)
-        if not isinstance(answers, str):
-            return answers
-        if len(sentences) > 1:
-            middle = len(sentences) // 2
-            return self._parse(sentences[:middle]) + self._parse(sentences[middle:])
-        return [answers]
-
     def _run(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
-        """Return the program's lists for the sentences, or why it fails on them."""
         given = given_lines(sentences)
         if self._is_stopped:
             raise Stopped

@@ -9,49 +9,28 @@ from collections.abc import Callable, Sequence
 from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
-from reranker.parsers.answers import Failures, list_of_one
+from reranker.parsers.answers import BatchParser, list_of_one
 from reranker.process.cancellation import Stopped
 from reranker.trees.tree import Tree
 
 _LONGEST_REASON = 200  # characters
 
 
-class InProcessParser:
+class InProcessParser(BatchParser):
     """Calls ``lists``, which returns a list for each sentence or the reason why there is none, from
-    one thread at a time: the library uses several cores by itself and need not be thread-safe. A
-    sentence has no time limit."""
+    one thread at a time: the library uses several cores by itself and need not be thread-safe.
+    Running calls are finished after ``stop``; a sentence has no time limit."""
 
     batch_sizes = (4, 8, 16, 32)
 
     def __init__(
         self, name: str, lists: Callable[[Sequence[Sentence]], list[NBest | str] | str]
     ) -> None:
+        super().__init__(f"the parser {name}")
         self._lists = lists
         self._lock = threading.Lock()
-        self._failures = Failures(f"the parser {name}")
-        self._is_stopped = False
-
-    def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        """Return for each sentence its list or why there is none. Raises InputError if nothing at
-        all can be parsed, Stopped after ``stop``."""
-        answers = self._parse(sentences)
-        self._failures.count(answers)
-        return answers
-
-    def stop(self) -> None:
-        """Parse nothing more; running calls are finished."""
-        self._is_stopped = True
-
-    def _parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        answers = self._run(sentences)
-        if not isinstance(answers, str):
-            return answers
-        if len(sentences) > 1:
-            return [self._parse([sentence])[0] for sentence in sentences]
-        return [answers]
 
     def _run(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
-        """Return the library's lists for the sentences, or why it fails on them."""
         with self._lock:
             if self._is_stopped:
                 raise Stopped
