@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 import sys
 from importlib.metadata import version as version_of
+from os.path import normpath
 from pathlib import Path
 
+from pygments.lexers.shell import BashSessionLexer
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS))  # reference.py
 
 project = "parse-reranker"
 version = release = version_of("parse-reranker")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "reference"]
-exclude_patterns = ["*.json"]
+# Pages for developers and about experiments stay in the repository.
+OFF_SITE = ["research", "developing", "architecture.md", "dependencies.md", "tutorial/plugin.md"]
+exclude_patterns = ["*.json", *OFF_SITE]
 html_theme = "furo"
 html_title = "parse-reranker"
 html_copy_source = False
@@ -44,24 +48,28 @@ linkcheck_ignore = [
     re.escape(_REPOSITORY.removesuffix("blob/main/")),
 ]
 linkcheck_anchors = False
-_OUTWARD = re.compile(r"\]\((?:\.\./)+([^)#\s]+)")
+_LINK = re.compile(r"\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 
 
 def link_to_repository(app: Sphinx, page: str, source: list[str]) -> None:
-    """Link files outside docs/, which are not pages of the site, to the repository."""
+    """Link files that are not pages of the site to the repository."""
 
-    def link(target: re.Match[str]) -> str:
-        depth = page.count("/") + 1  # how often ../ leads out of docs/
-        written = target[0][2:]
-        inside = DOCS / page / ".." / written
-        if written.count("../") < depth:
-            return target[0]
-        if not inside.resolve().exists():
-            raise ExtensionError(f"{page}: there is no file {written}")
-        return f"]({_REPOSITORY}{target[1]}"
+    def link(found: re.Match[str]) -> str:
+        target = Path(normpath((DOCS / page).parent / found[1]))
+        if target.is_relative_to(DOCS) and not any(
+            target.is_relative_to(DOCS / name) for name in OFF_SITE
+        ):
+            return found[0]  # whose existence Sphinx checks
+        if not target.exists():
+            raise ExtensionError(f"{page}: there is no file {found[1]}")
+        return f"]({_REPOSITORY}{target.relative_to(DOCS.parent)}{found[2] or ''})"
 
-    source[0] = _OUTWARD.sub(link, source[0])
+    source[0] = _LINK.sub(link, source[0])
 
 
 def setup(app: Sphinx) -> None:
     app.connect("source-read", link_to_repository)
+    # A command follows ``$``. An output that begins with a bracket is a tree, not a name of a
+    # virtual environment.
+    BashSessionLexer._ps1rgx = re.compile(r"^(\$ )(.*\n?)")
+    BashSessionLexer._venv = re.compile(r"(?!)")

@@ -1,4 +1,4 @@
-"""Directives that write the reference from what it is about: ``commands`` from every command's
+"""Directives that write the reference from what it is about: ``command`` from a command's
 ``--help``, ``http-paths`` from the service's OpenAPI document."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from reranker.commands.main import command_names, command_parser
+from reranker.commands.main import command_parser
 from reranker.service.http import openapi
 from reranker.service.http.app import create_app
 from reranker.service.settings import load_settings
@@ -21,19 +21,25 @@ from reranker.service.settings import load_settings
 _WIDTH = "90"
 
 
-class Commands(SphinxDirective):
-    """A section for each command, with its ``--help``."""
+class Command(SphinxDirective):
+    """The ``--help`` of a command, and a section for each of its subcommands."""
+
+    required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         os.environ["COLUMNS"] = _WIDTH  # which argparse asks for
-        return [self._section(parser) for name in command_names() for parser in _parsers(name)]
+        command, *parts = _parsers(self.arguments[0])
+        return [_help(command), *map(self._section, parts)]
 
     def _section(self, parser: argparse.ArgumentParser) -> nodes.Node:
         section = nodes.section(ids=[parser.prog.replace(" ", "-")], names=[parser.prog])
-        help_text = parser.format_help()
-        section += nodes.title(text=parser.prog)
-        section += nodes.literal_block(help_text, help_text, language="text")
+        section += [nodes.title(text=parser.prog), _help(parser)]
         return section
+
+
+def _help(parser: argparse.ArgumentParser) -> nodes.Node:
+    text = parser.format_help()
+    return nodes.literal_block(text, text, language="text")
 
 
 def _parsers(name: str) -> Iterator[argparse.ArgumentParser]:
@@ -137,6 +143,6 @@ def _one_line(text: str) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.add_directive("commands", Commands)
+    app.add_directive("command", Command)
     app.add_directive("http-paths", HttpPaths)
     return {"parallel_read_safe": True}
