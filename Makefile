@@ -16,7 +16,7 @@ $(BIN)/pip:
 $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/pip
 	$(BIN)/pip install --quiet -c constraints.txt torch==2.13.0 -e '.[dev-all]'
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[bllip]' || \
-		echo 'No BLLIP parser, which is compiled here (docs/parsing.md): its tests are skipped.'
+		echo 'No BLLIP parser, which is compiled here (docs/parsers.md): its tests are skipped.'
 	touch $@
 
 # Files of tests side by side, three on two cores: many wait for servers to start and to end. One that hangs
@@ -64,7 +64,7 @@ demo: install ## the examples reranked, and what changed
 	$(BIN)/rerank show demo.tmp --gold examples/gold.mrg --gold-tags --brief
 
 # A few minutes: scoring against the authors' code (AUTHORS=checkout of nttcslab-nlp/doc_lm) on real
-# lists, untrained models of the paper's sizes. More: docs/performance.md.
+# lists, untrained models of the paper's sizes. More: docs/research/performance.md.
 LISTS ?= ../shared/data/nbest/gum_dev_50best.txt.gz
 BENCH ?= --paper-size
 bench: install ## scoring, against the authors' code with AUTHORS=FOLDER

@@ -2,8 +2,9 @@
 
     python -m benchmarks.latency [MEASURE ...] [--lists LISTS] [--models FILE ...] [--quick]
 
-docs/performance.md says what each measure is. Figures are medians over the rounds; what a measure
-starts is warmed up first. To compare two versions, run this in the checkout of each, in turns.
+docs/research/performance.md says what each measure is. Figures are medians over the rounds; what a
+measure starts is warmed up first. To compare two versions, run this in the
+checkout of each, in turns.
 """
 
 from __future__ import annotations

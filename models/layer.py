@@ -14,7 +14,7 @@ from reranker.models.products import linear, packed
 
 # Inputs are embeddings or outputs of LSTMs, 0.2 to 0.3 in size, and the terms of a gate's sum
 # should be near 1: with Xavier's scale a layer's outputs start at 0.03, and a mixture of softmaxes
-# on them learns only frequencies for hundreds of batches (docs/training.md).
+# on them learns only frequencies for hundreds of batches (docs/research/training.md).
 _INPUT_SCALE = 3.0
 
 LayerState = tuple[Tensor, ...]  # the first dimension of each is the row, B

@@ -2,8 +2,8 @@
 
 Torch hands float32 products on a CPU to MKL, which uses half of the vector units of an AMD
 processor; oneDNN, which torch brings along, uses all of them: 2.3 times as fast there, and more on
-a few rows, if the weight is packed (docs/performance.md). Either way a product is of float32
-numbers and summed in float32.
+a few rows, if the weight is packed (docs/research/performance.md). Either way a product is of
+float32 numbers and summed in float32.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _VOLATILE = re.compile(r" at 0x[0-9a-f]+")
 
 # README's blocks that are left out: installing, and blocks that other tests run (tests/service
 # starts the server for curl, tests/reranker/plugins/adapting/test_command.py has a parser).
-_NOT_RUN = ("python3 -m venv", "curl ", "rerank adapt ", "rerank serve")
+_NOT_RUN = ("git clone", "curl ", "rerank adapt ", "rerank serve")
 # Training for an hour on a treebank, in a second.
 _SHORTER = {"--budget 60": "--epochs 1", "--config small": "--config tiny"}
 

@@ -1,4 +1,4 @@
-"""Files that earlier versions of the program wrote are still read (docs/releasing.md).
+"""Files that earlier versions of the program wrote are still read (docs/developing/releasing.md).
 
 Each is made here from what its version had. Whoever raises a version adds a line: a table has one
 for every version before the newest.

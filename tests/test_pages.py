@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import site
@@ -26,6 +27,12 @@ PAGES = [
     ROOT / "ckpt" / "README.md",
     ROOT / "examples" / "README.md",
 ]
+
+DOCS = ROOT / "docs"
+_OFF_SITE = ast.literal_eval(
+    re.findall(r"^OFF_SITE = (.*)$", (DOCS / "conf.py").read_text("utf-8"), re.MULTILINE)[0]
+)
+LONG = {"lab-notes.md": 8_500}  # words
 
 _COMMAND = re.compile(r"(?:^(?:\$| +)?|[|;(]|\bdo) *rerank ((?:'[^']*'|[^|;&<>#()`])*)")
 
@@ -94,14 +101,25 @@ def test_examples_are_typed(tmp_path: Path) -> None:
 def test_pages_with_examples_are_found() -> None:
     counts = {page.name: sum(1 for _ in examples(page)) for page in pages()}
     assert counts["README.md"] >= 7
-    assert counts["grep.md"] == 5 and counts["complexity.md"] == 3 and counts["surprisal.md"] == 1
+    assert counts["grep.md"] == 4 and counts["complexity.md"] == 3 and counts["surprisal.md"] == 1
 
 
-LONG = {"formats.md": 3_800, "lab-notes.md": 8_500}  # words
+def pages_of_the_site() -> list[Path]:
+    """Return the pages of the site."""
+    off = [DOCS / name for name in _OFF_SITE]
+    return [page for page in DOCS.rglob("*.md") if not any(map(page.is_relative_to, off))]
 
 
-def test_pages_are_short_enough_to_be_read() -> None:
-    for page in (ROOT / "docs").rglob("*.md"):
+def test_the_site_is_short_enough_to_be_read() -> None:
+    pages = {page: page.read_text("utf-8") for page in pages_of_the_site()}
+    assert sum(len(text.split()) for text in pages.values()) <= 25_000
+    for page, text in pages.items():
+        prose = re.sub(r"^```.*?^```$|^\|.*$", "", text, flags=re.MULTILINE | re.DOTALL)
+        assert len(prose.split()) <= 600, page
+
+
+def test_other_pages_are_short_enough() -> None:
+    for page in DOCS.rglob("*.md"):
         assert len(page.read_text("utf-8").split()) <= LONG.get(page.name, 3_300), page
 
 
@@ -117,12 +135,15 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--quiet", "-b", "html", "docs"]
     done = subprocess.run([*build, str(tmp_path)], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    commands = (tmp_path / "commands.html").read_text("utf-8")
     for name in command_names():
-        assert f"usage: {'rerank' if name == 'rerank' else f'rerank {name}'} " in commands
+        command = (tmp_path / "commands" / f"{name}.html").read_text("utf-8")
+        assert f"usage: {'rerank' if name == 'rerank' else f'rerank {name}'} " in command
+    # Prompts are dollar signs; half a tree after one is none.
+    tutorial = (tmp_path / "tutorial" / "first-tree.html").read_text("utf-8")
+    assert set(re.findall(r'class="gp[^>]*>([^<]*)<', tutorial)) == {"$ "}
     http = (tmp_path / "http.html").read_text("utf-8")
     assert "POST /rerank" in http and "GET /metrics" in http and "CandidateList" in http
-    linked = re.findall(r'(?:src|href)="(https?://[^"]*\.(?:js|css|woff2?))', commands)
+    linked = re.findall(r'(?:src|href)="(https?://[^"]*\.(?:js|css|woff2?))', tutorial)
     assert linked == []  # nothing from elsewhere is needed to read it
 
 

@@ -2,5 +2,5 @@
 
     python -m benchmarks.scoring --lists LISTS [--authors CHECKOUT] [--paper-size]
 
-``--help`` says the rest, docs/performance.md how to read the tables.
+``--help`` says the rest, docs/research/performance.md how to read the tables.
 """

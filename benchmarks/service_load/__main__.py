@@ -12,7 +12,7 @@ starts `rerank serve` on a free port. The first prints, in this order:
 
 The second lets kind clients ask for small things at a fixed rate, first alone, then among clients
 that send huge requests, bombs and rubbish, that hang up and that never finish
-(docs/performance.md). It exits with status 1 if a target is missed.
+(docs/research/performance.md). It exits with status 1 if a target is missed.
 
 `benchmarks.service_load.products` measures a tiny request beside bodies that are short to send
 and would be long to read.

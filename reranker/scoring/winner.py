@@ -44,14 +44,14 @@ FEWEST = 8
 _PATIENCE_TOKENS = 60_000
 
 # Bounds that cost more than this share of the scores do not pay: in the end, words are predicted
-# exactly for a fifth of all prefixes (docs/performance.md).
+# exactly for a fifth of all prefixes (docs/research/performance.md).
 _MAX_COST_SHARE = 0.75
 
 # Bytes of the predictors kept for a batch, and for a longer list, if no two candidates begin alike.
 _BATCH_BYTES, _LIST_BYTES = 50_000_000, 200_000_000
 
 # The nats by which bounds and scores, float32 sums, may be wrong, and ten times more
-# (docs/performance.md).
+# (docs/research/performance.md).
 _ROUNDING = 1e-3
 
 # Some of a sentence's different candidates, by their places in DistinctCandidates.sequences.

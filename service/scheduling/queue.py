@@ -41,7 +41,7 @@ _SHORT_BATCH_SECONDS = 0.15
 _FIRST_SECONDS = 0.3
 
 # A list that takes longer is cut: candidates share what they begin with, which each part computes
-# again, so smaller pieces cost more in all (docs/performance.md).
+# again, so smaller pieces cost more in all (docs/research/performance.md).
 _PIECE_SECONDS = 2.0
 
 # What takes no longer is very small.

@@ -163,8 +163,8 @@ class DecayRecipe(Recipe):
 
 
 def _start(model: EncoderDecoder, config: PairConfig, encoded: Sequence[EncodedPair]) -> None:
-    """Initialise the model: ``fast`` as language models do (docs/training.md); ``uniform`` as the
-    authors do: everything, biases included, uniform up to ``embedding_range`` from zero."""
+    """Initialise the model: ``fast`` as language models do (docs/research/training.md); ``uniform``
+    as the authors do: everything, biases included, uniform up to ``embedding_range`` from zero."""
     if config.start == "uniform":
         most = model.config.embedding_range
         for parameter in model.parameters():

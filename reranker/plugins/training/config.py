@@ -15,7 +15,7 @@ class TrainingConfig(RunConfig):
     """The settings of a training. ``recipe`` is one of three; each ignores settings of the others.
 
     ``fast``: AdamW with warm-up and linear decay to zero over the budget, batches of whole trees.
-    ``paper``: SGD, then averaged SGD, on one stream with truncated BPTT (docs/training.md).
+    ``paper``: SGD, then averaged SGD, on one stream, truncated BPTT (docs/research/training.md).
     ``thesis``: Adam, its rate always the same, on one stream with truncated BPTT.
     """
 
@@ -31,7 +31,8 @@ class TrainingConfig(RunConfig):
     activation_regularization: float = 0.0  # alpha, on the dropped h^N
     temporal_regularization: float = 0.0  # beta, on the change of h^N
     mixture_balance: float = 1e-3  # lambda_beta, on the variation of the mixture weights
-    mixture_balance_form: Literal["printed", "authors"] = "printed"  # of beta (docs/training.md)
+    # Of beta (docs/research/training.md).
+    mixture_balance_form: Literal["printed", "authors"] = "printed"
     validation_trees: int = 0  # taken evenly from the dev trees; 0 is all
     precision: Literal["bfloat16", "float32"] = "float32"  # of matrix products; weights are float32
 
