@@ -15,7 +15,7 @@ from tests.service.servers import Server
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
-OPERATING = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+LIMITS = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(sh|python)\n(.*?)^```$", DOCS, re.MULTILINE | re.DOTALL)
 
 
@@ -85,6 +85,6 @@ def test_python(server: Server) -> None:
 
 
 def test_settings_that_are_named_exist() -> None:
-    table = "\n".join(line for line in OPERATING.splitlines() if line.startswith("|"))
+    table = "\n".join(line for line in LIMITS.splitlines() if line.startswith("|"))
     named = set(re.findall(r"`(?!rerank_)([a-z]+_[a-z_]+)`", table))  # metrics are no settings
     assert named <= {*Settings.model_fields, *load_settings({}).limits} and len(named) > 10
