@@ -423,7 +423,7 @@ class RankedCandidate(_Figures):
 
 
 class RejectedEntry(BaseModel):
-    """An entry of a list that cannot be used, and why (docs/formats.md has the codes)."""
+    """An entry of a list that cannot be used, and why (docs/candidates.md has the codes)."""
 
     index: int
     line: int = Field(description="of the n-best text, or number of the sentence, from 1")
