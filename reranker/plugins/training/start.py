@@ -20,7 +20,8 @@ def start(model: LanguageModel, how: Start, counts: Tensor) -> None:
 
     ``fast`` learns fastest (docs/research/training.md): the model's own initialisation, with an
     output bias from the counts. The others initialise as the papers' authors do.
-    ``embedding_range`` of the model's configuration is how far uniform weights are from zero at most.
+    ``embedding_range`` of the model's configuration is how far uniform weights are from zero at
+    most.
     """
     if how == "fast":
         model.start_from_frequencies(counts)
