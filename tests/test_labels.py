@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import torch
-
 import reranker
 from tests.checkout import ROOT
 
@@ -24,6 +22,8 @@ def rows() -> Iterator[tuple[set[str], list[str]]]:
 
 
 def test_every_label_and_tag_of_the_parser_is_explained() -> None:
+    import torch  # slow to load
+
     model = torch.load(ROOT / "ckpt" / "spans.pt", weights_only=True)
     known = {*model["labels"].split(), *model["tags"].split()}
     assert sorted(known - {name for names, _ in rows() for name in names}) == []

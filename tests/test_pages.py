@@ -118,6 +118,15 @@ def test_the_site_is_short_enough_to_be_read() -> None:
         assert len(prose.split()) <= 600, page
 
 
+def test_every_command_has_a_page_and_a_row() -> None:
+    folder = DOCS / "commands"
+    index = (folder / "index.md").read_text("utf-8")
+    assert {page.stem for page in folder.glob("*.md")} - {"index"} == set(command_names())
+    for name in command_names():
+        page = (folder / f"{name}.md").read_text("utf-8")
+        assert f"```{{command}} {name}\n" in page and f"]({name}.md) |" in index
+
+
 def test_other_pages_are_short_enough() -> None:
     for page in DOCS.rglob("*.md"):
         assert len(page.read_text("utf-8").split()) <= LONG.get(page.name, 3_300), page
