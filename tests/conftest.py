@@ -14,6 +14,7 @@ import pytest
 
 # Which has the processes that tests start run the code of this checkout.
 import tests.checkout
+from tests import warm
 
 # Tests of what the core and plug-ins do together. Where plug-ins are deleted (`make core`), the
 # others must pass.
@@ -58,10 +59,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Programs that a shell starts with & ignore Ctrl-C, and so would those that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Processes that run `rerank` need not import everything.
+warm.asker.begin()
+
 hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("any machine")
+
+
+def pytest_unconfigure() -> None:
+    warm.asker.end()
 
 
 @pytest.fixture(autouse=True)

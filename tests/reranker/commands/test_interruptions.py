@@ -21,12 +21,12 @@ from reranker.nbest import NBest
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking
 from reranker.scoring import pools
+from tests import warm
+from tests.checkout import RERANK
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.killed_runs import (
     LOST_SECONDS,
     Killed,
-    Starter,
-    forked_runs,
     killed_run,
     said_to_be_kept,
 )
@@ -172,27 +172,23 @@ def test_kills_keep_what_was_written_and_a_resumed_run_writes_the_same(tmp_path:
     reranker, out = Reranker.load(model, threads=1), tmp_path / "out"
     expected = "".join(f"{ranking.tree}\n" for ranking in reranker.rerank_file(file))
     signals = [signal.SIGINT, signal.SIGKILL, signal.SIGTERM]
-    with forked_runs() as starter:
-        kept = 0
-        for number in signals:
-            killed = killed_run(starter, arguments, out, number, 0.1, after_sentence=True)
-            check(killed, number, out, expected)
-            assert killed.kept > kept
-            kept = killed.kept
-        done = killed_run(starter, arguments, out, signal.SIGKILL, math.inf)
-        assert done.status == 0
+    kept = 0
+    for number in signals:
+        killed = killed_run(arguments, out, number, 0.1, after_sentence=True)
+        check(killed, number, out, expected)
+        assert killed.kept > kept
+        kept = killed.kept
+    assert killed_run(arguments, out, signal.SIGKILL, math.inf).status == 0
     assert out.read_text() == expected
 
 
 def test_an_interruption_waits_while_pytorch_loads(tmp_path: Path) -> None:
     file = examples(tmp_path / "n.txt", 26, times=100)
-    command = [sys.executable, "-m", "reranker.commands.main", "--nbest", file, "--models"]
-    with subprocess.Popen(
-        [*command, str(ROOT / "ckpt/rnn-forward.pt")],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    command = [RERANK, "--nbest", file, "--models", str(ROOT / "ckpt/rnn-forward.pt")]
+    with (
+        warm.fresh(),
+        subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=-1, text=True) as process,
+    ):
         assert process.stderr is not None
         assert process.stderr.readline().endswith("format bllip\n")  # loading comes next
         process.send_signal(signal.SIGTERM)
@@ -207,11 +203,12 @@ def test_twenty_kills(tmp_path: Path) -> None:
     arguments = ["--nbest", file, "--models", *paths, "--threads", "1"]
     rankings = Reranker.load(paths, threads=1).rerank_file(file)
     expected, out = "".join(f"{ranking.tree}\n" for ranking in rankings), tmp_path / "out"
-    generator, starter, kills, lost = random.Random(7), Starter(None), 0, [0.0]
+    generator, kills, lost = random.Random(7), 0, [0.0]
     while kills < 20:
         number = generator.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
         # Of computing; until the arguments are read, Python itself answers signals.
-        killed = killed_run(starter, arguments, out, number, generator.uniform(1, 6))
+        with warm.fresh():
+            killed = killed_run(arguments, out, number, generator.uniform(1, 6))
         if out.exists():
             assert out.read_text() == expected
             out.unlink()
@@ -221,8 +218,7 @@ def test_twenty_kills(tmp_path: Path) -> None:
             lost.append(killed.lost)
             assert killed.lost < LOST_SECONDS
     print(f"computing lost: {max(lost):.2f} s at most, {statistics.mean(lost):.2f} s on average")
-    done = killed_run(starter, arguments, out, signal.SIGKILL, math.inf)
-    assert done.status == 0
+    assert killed_run(arguments, out, signal.SIGKILL, math.inf).status == 0
     assert out.read_text() == expected
 
 

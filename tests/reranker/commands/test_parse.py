@@ -24,7 +24,7 @@ from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
 from reranker.pipeline import Reranker
 from reranker.trees.tree import Tree
-from tests.reranker.killed_runs import forked_runs, killed_run
+from tests.reranker.killed_runs import killed_run
 from tests.reranker.parsers.hanging import Hanging, has_ended
 from tests.reranker.small_files import standard_input, write
 
@@ -403,18 +403,17 @@ def test_a_run_that_is_killed_twenty_times_ends_in_the_same_bytes(
     assert main([*arguments, "--out", str(whole)]) == status
     chance = random.Random(5)
     kept = []
-    with forked_runs() as starter:
-        for _ in range(20):
-            seconds = chance.choice([0, 0.05, 0.3])
-            kill = (signal.SIGKILL, seconds, seconds < 0.3)
-            left = killed_run(starter, arguments, out, *kill)
-            assert left.status == -signal.SIGKILL
-            if out.exists():  # complete, by the time it was killed
-                break
-            part = out.with_name("o.part")
-            content = part.read_bytes() if part.exists() else b""
-            assert whole.read_bytes().startswith(content[: content.rfind(b"\n") + 1])
-            kept.append(left.kept)
+    for _ in range(20):
+        seconds = chance.choice([0, 0.05, 0.3])
+        kill = (signal.SIGKILL, seconds, seconds < 0.3)
+        left = killed_run(arguments, out, *kill)
+        assert left.status == -signal.SIGKILL
+        if out.exists():  # complete, by the time it was killed
+            break
+        part = out.with_name("o.part")
+        content = part.read_bytes() if part.exists() else b""
+        assert whole.read_bytes().startswith(content[: content.rfind(b"\n") + 1])
+        kept.append(left.kept)
     lines = whole.read_bytes().count(b"\n")
     assert kept == sorted(kept) and len(set(kept)) > 3 and kept[-1] <= lines
     assert main([*arguments, "--resume", "--out", str(out)]) == status

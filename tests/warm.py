@@ -1,0 +1,351 @@
+"""Warm processes: `rerank`, and children of the service, begin as forks of a process that has
+imported everything, torch too, and not as fresh interpreters.
+
+Imports take seconds, a fork milliseconds. Each process of pytest starts one *warm* process, when a
+test first needs it; each server gets one of its own. A forked process is a true child of the one
+that asked for it, as if that had started Python: its number, its signals and its status are real,
+and so are its arguments, environment, folder and files. In a shell, tests/bin/relay.py asks.
+
+Fresh interpreters run all other programs, as well as `python -c`, and whatever needs another
+environment of the interpreter; under ``fresh()`` everything.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import fcntl
+import gc
+import io
+import marshal
+import os
+import pkgutil
+import platform
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple, NoReturn
+
+from tests.bin.relay import FORWARDED, ask
+from tests.checkout import RERANK
+
+# Linux's number of the system call clone; elsewhere every process is fresh.
+_CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
+_CLONE_PARENT = 0x8000
+
+# Beginnings of the variables that interpreters and libraries read when they start.
+_READ_AT_START = ("PYTHON", "LD_", "LC_", "LANG", "OMP_", "MKL_", "OPENBLAS_", "TORCH", "TZ")
+# These import other packages, large ones and ones that start threads.
+_NOT_IMPORTED = (
+    *(f"reranker.plugins.{name}" for name in ("cluster", "other_parsers", "pipelines")),
+    *("reranker.ray", "reranker.integrations"),
+)
+_MOST_FILES = 500  # numbers of files in a forked process
+_TITLE = 8192  # bytes for its command line, which /proc shows
+
+
+class _Asker:
+    """The start of this process's children, warm where that is possible."""
+
+    def __init__(self) -> None:
+        self.is_fresh = _CLONE is None
+        self._connection: socket.socket | None = None
+        self._lock = threading.Lock()
+        self._real = subprocess._fork_exec  # type: ignore[attr-defined]
+
+    def begin(self, connection: socket.socket | None = None) -> None:
+        """Start all children of this process from now on."""
+        self._connection = connection
+        subprocess._fork_exec = self._fork_exec  # type: ignore[attr-defined]
+
+    def connection(self) -> socket.socket:
+        """Return the connection to the warm process, which is started if need be."""
+        if self._connection is None:
+            self._connection, theirs = socket.socketpair()
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind("")  # Linux gives it a name
+            listener.listen()
+            os.environ["WARM_PROCESS"] = listener.getsockname()[1:].decode()
+            files = [theirs.fileno(), listener.fileno()]
+            code = f"from tests.warm import serve; serve({files[0]}, {files[1]})"
+            command = [sys.executable, "-P", "-c", code, " " * _TITLE]
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=files)
+            theirs.close()
+            listener.close()
+        return self._connection
+
+    def end(self) -> None:
+        """End the warm process."""
+        if self._connection is not None:
+            self._connection.close()
+            self._process.wait()
+
+    def _fork_exec(self, *given: Any) -> int:
+        """Do as Popen's function of this name does."""
+        words, _, closes, kept, folder, environment = given[:6]
+        arguments = [os.fsdecode(word) for word in words]
+        is_new_session, group, *other = given[15:22]
+        is_plain = closes and not is_new_session and all(each in (None, -1) for each in other)
+        if self.is_fresh or not is_plain or _command(arguments) is None:
+            return int(self._real(*given))
+        files = {number: number for number in kept if number != given[13]}
+        for number, pipe in enumerate((given[6], given[9], given[11])):
+            files[number] = number if pipe == -1 else pipe
+        variables = dict(os.environ)
+        if environment is not None:
+            variables = dict(os.fsdecode(each).split("=", 1) for each in environment)
+        folder = os.path.join(os.getcwd(), os.fsdecode(folder or ""))
+        with self._lock:
+            process = ask(self.connection(), arguments, variables, folder, files, group)
+        return process or int(self._real(*given))
+
+
+asker = _Asker()
+
+
+@contextlib.contextmanager
+def fresh() -> Iterator[None]:
+    """Start fresh interpreters meanwhile."""
+    before, asker.is_fresh = asker.is_fresh, True
+    name = os.environ.pop("WARM_PROCESS", None)
+    try:
+        yield
+    finally:
+        asker.is_fresh = before
+        if name is not None:
+            os.environ["WARM_PROCESS"] = name
+
+
+def _command(arguments: list[str]) -> tuple[str, list[str]] | None:
+    """Return the module that a command line runs, and its arguments; None if it is not ours."""
+    if arguments[0] == RERANK:
+        return "reranker", arguments[1:]
+    if arguments[0] != sys.executable:
+        return None
+    match arguments[2:] if arguments[1:2] == ["-P"] else arguments[1:]:
+        case ["-m", module, *rest] if module.partition(".")[0] == "reranker":
+            return module, rest
+    return None
+
+
+# What follows runs in the warm process and in its forks.
+
+
+class _Start(NamedTuple):
+    """A process to be started, as ``ask`` describes it."""
+
+    arguments: list[str]
+    environment: dict[str, str]
+    folder: str
+    numbers: list[int]
+    ignored: list[int]
+    group: int
+    files: list[int]
+    """This process's, in the order of ``numbers``."""
+
+    @property
+    def must_be_fresh(self) -> bool:
+        """Whether the interpreter would differ in more than a `sitecustomize`."""
+        ours, theirs = (
+            {name: text for name, text in each.items() if name.startswith(_READ_AT_START)}
+            for each in (os.environ, self.environment)
+        )
+        folders = {*_python_path(ours)} ^ {*_python_path(theirs)}
+        ours.pop("PYTHONPATH", None)
+        theirs.pop("PYTHONPATH", None)
+        return ours != theirs or any(_has_modules(Path(folder)) for folder in folders)
+
+
+def _python_path(environment: dict[str, str]) -> list[str]:
+    return [each for each in environment.get("PYTHONPATH", "").split(os.pathsep) if each]
+
+
+def _has_modules(folder: Path) -> bool:
+    """Return whether anything can be imported but `sitecustomize`."""
+    rest = {each.name for each in folder.iterdir()} - {"sitecustomize.py", "__pycache__"}
+    return any((folder / each).is_dir() or each.endswith((".py", ".so")) for each in rest)
+
+
+def serve(asked: int, listening: int) -> NoReturn:
+    """Import everything, then fork for whoever asks, until the process that started this ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest
+    _import_all("reranker")
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("an import has started a thread, which forks would lack")
+    gc.collect()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for relays
+    _serve(socket.socket(fileno=asked), socket.socket(fileno=listening))
+
+
+def _import_all(name: str) -> None:
+    for module in pkgutil.iter_modules(getattr(import_module(name), "__path__", ()), f"{name}."):
+        if not module.name.startswith(_NOT_IMPORTED) and not module.name.endswith("__main__"):
+            _import_all(module.name)
+
+
+def _serve(asked: socket.socket, listener: socket.socket | None = None) -> NoReturn:
+    sources = [asked] if listener is None else [asked, listener]
+    while True:
+        if asked in select.select(sources, [], [])[0]:
+            start = _received(asked)
+            if start is None:
+                os._exit(0)
+            if start.must_be_fresh:
+                asked.send(b"0")
+            elif _sibling() == 0:
+                _run(start, asked)
+            for file in start.files:
+                os.close(file)
+        elif listener is not None:
+            connection, _ = listener.accept()
+            if os.fork() == 0:
+                _relay(connection)
+            connection.close()
+
+
+def _received(connection: socket.socket) -> _Start | None:
+    word, files, _, _ = socket.recv_fds(connection, 1, 200)
+    if not word:
+        return None
+    with open(files[0], "rb") as content:
+        content.seek(0)
+        return _Start(*[*marshal.load(content), files[1:]])
+
+
+def _sibling() -> int:
+    """Fork as os.fork does, but a child of this process's parent."""
+    python = ctypes.pythonapi
+    python.PyOS_BeforeFork()
+    process = int(ctypes.PyDLL(None).syscall(_CLONE, _CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0))
+    if process == 0:
+        python.PyOS_AfterFork_Child()
+    else:
+        python.PyOS_AfterFork_Parent()
+    return process
+
+
+def _relay(connection: socket.socket) -> NoReturn:
+    """Fork for a process of a shell, end the fork with that process, and tell it the status."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    start = _received(connection)
+    if start is None or start.must_be_fresh:
+        os._exit(0)
+    process = os.fork()
+    if process == 0:
+        _run(start, connection)
+    for file in start.files:
+        os.close(file)
+    ended = os.pidfd_open(process)
+    if ended not in select.select([connection.fileno(), ended], [], [])[0]:
+        os.kill(process, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    with contextlib.suppress(OSError):
+        connection.send(b"%d" % status)
+    os._exit(0)
+
+
+def _run(start: _Start, connection: socket.socket) -> NoReturn:
+    """Become the process, and end as an interpreter does."""
+    if start.group != -1:
+        os.setpgid(0, start.group)
+    connection.send(b"%d" % os.getpid())
+    for number in (signal.SIGCHLD, *FORWARDED):
+        usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+        signal.signal(number, signal.SIG_IGN if number in start.ignored else usual)
+    _take_files(start)
+    os.chdir(start.folder)
+    os.environ.clear()
+    os.environ.update(start.environment)
+    code: object = 0
+    try:
+        _run_module(start.arguments)
+    except SystemExit as end:
+        code = end.code or 0
+    except BaseException as error:
+        traceback.print_exc()
+        if isinstance(error, KeyboardInterrupt):
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)
+        code = 1
+    if not isinstance(code, int):
+        print(code, file=sys.stderr)
+        code = 1
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.flush()
+    os._exit(code & 0xFF)  # to free all memory would take half a second
+
+
+def _take_files(start: _Start) -> None:
+    """Give the process its files, and no others, under the numbers that they should have."""
+    files = [fcntl.fcntl(file, fcntl.F_DUPFD, _MOST_FILES) for file in start.files]
+    os.closerange(0, _MOST_FILES)
+    for number, file in zip(start.numbers, files, strict=True):
+        os.dup2(file, number)
+    os.closerange(_MOST_FILES, 2 * _MOST_FILES)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        usual, stream = getattr(sys, f"__{name}__"), None
+        if number in start.numbers:
+            buffering = 0 if isinstance(usual.buffer, io.FileIO) else -1
+            mode = "wb" if number else "rb"
+            binary: Any = open(number, mode, buffering, closefd=False)  # noqa: SIM115
+            getattr(binary, "raw", binary).name = f"<{name}>"
+            options = usual.encoding, usual.errors, "\n", binary.isatty(), usual.write_through
+            stream = io.TextIOWrapper(binary, *options)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def _run_module(words: list[str]) -> None:
+    command = _command(words)
+    assert command is not None
+    module, arguments = command
+    if words[0] == RERANK:
+        words = [sys.executable, "-P", "-m", module, *arguments]
+    sys.orig_argv[:], sys.argv[:] = words, ["-m", *arguments]
+    _set_title(words)
+    folders = _python_path(dict(os.environ))
+    sys.path[:0] = [folder for folder in folders if folder not in sys.path]
+    if "-P" not in words[:2]:
+        sys.path.insert(0, os.getcwd())
+    if any(os.path.exists(os.path.join(folder, "sitecustomize.py")) for folder in folders):
+        sys.modules.pop("sitecustomize", None)
+        import_module("sitecustomize")
+    if arguments[:1] == ["serve"]:
+        _start_own_warm_process()
+    sys.modules.pop(module, None)
+    sys.modules["__main__"] = ModuleType("__main__")
+    runpy._run_module_as_main(module)  # type: ignore[attr-defined]
+
+
+def _set_title(words: Sequence[str]) -> None:
+    """Make /proc name the command, as far as there is room."""
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    begin, end = map(int, fields[45:47])
+    title = "\0".join([*words, ""]).encode("utf-8", "surrogateescape")
+    ctypes.memmove(begin, title[: end - begin].ljust(end - begin, b"\0"), end - begin)
+
+
+def _start_own_warm_process() -> None:
+    """Start a warm process for the children of this one."""
+    ours, theirs = socket.socketpair()
+    if os.fork() == 0:
+        ours.close()
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):
+            os.dup2(null, number)
+        _serve(theirs)
+    theirs.close()
+    asker.begin(ours)
