@@ -37,7 +37,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
 from tests.bin.relay import FORWARDED, ask
-from tests.checkout import RERANK
+from tests.checkout import RERANK, ROOT
 
 # Linux's number of the system call clone; elsewhere every process is fresh.
 _CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
@@ -50,6 +50,7 @@ _NOT_IMPORTED = (
     *(f"reranker.plugins.{name}" for name in ("cluster", "other_parsers", "pipelines")),
     *("reranker.ray", "reranker.integrations"),
 )
+_OURS = ("benchmarks", "reranker", "tests")
 _MOST_FILES = 500  # numbers of files in a forked process
 _TITLE = 8192  # bytes for its command line, which /proc shows
 
@@ -126,16 +127,30 @@ def fresh() -> Iterator[None]:
             os.environ["WARM_PROCESS"] = name
 
 
-def _command(arguments: list[str]) -> tuple[str, list[str]] | None:
-    """Return the module that a command line runs, and its arguments; None if it is not ours."""
-    if arguments[0] == RERANK:
-        return "reranker", arguments[1:]
-    if arguments[0] != sys.executable:
-        return None
-    match arguments[2:] if arguments[1:2] == ["-P"] else arguments[1:]:
-        case ["-m", module, *rest] if module.partition(".")[0] == "reranker":
-            return module, rest
-    return None
+class _Command(NamedTuple):
+    """A module or script of this checkout, and its arguments."""
+
+    module: str
+    script: str
+    arguments: list[str]
+
+
+def _command(words: list[str]) -> _Command | None:
+    """Return the command that a process would run, if it is one of this checkout."""
+    if words[0] == RERANK:
+        return _Command("reranker", "", words[1:])
+    match words[2:] if words[1:2] == ["-P"] else words[1:]:
+        case ["-m", module, *rest] if module.partition(".")[0] in (
+            "benchmarks",
+            "reranker",
+            "tests",
+        ):
+            command = _Command(module, "", rest)
+        case [script, *rest] if script.startswith(f"{ROOT / 'eval'}{os.sep}"):
+            command = _Command("", script, rest)
+        case _:
+            return None
+    return command if words[0] == sys.executable else None
 
 
 # What follows runs in the warm process and in its forks.
@@ -269,7 +284,7 @@ def _run(start: _Start, connection: socket.socket) -> NoReturn:
     os.environ.update(start.environment)
     code: object = 0
     try:
-        _run_module(start.arguments)
+        _run_command(start.arguments)
     except SystemExit as end:
         code = end.code or 0
     except BaseException as error:
@@ -308,26 +323,29 @@ def _take_files(start: _Start) -> None:
         setattr(sys, f"__{name}__", stream)
 
 
-def _run_module(words: list[str]) -> None:
+def _run_command(words: list[str]) -> None:
     command = _command(words)
     assert command is not None
-    module, arguments = command
+    module, script, arguments = command
     if words[0] == RERANK:
         words = [sys.executable, "-P", "-m", module, *arguments]
-    sys.orig_argv[:], sys.argv[:] = words, ["-m", *arguments]
+    sys.orig_argv[:], sys.argv[:] = words, [script or "-m", *arguments]
     _set_title(words)
     folders = _python_path(dict(os.environ))
     sys.path[:0] = [folder for folder in folders if folder not in sys.path]
     if "-P" not in words[:2]:
-        sys.path.insert(0, os.getcwd())
+        sys.path.insert(0, os.path.dirname(script) or os.getcwd())
     if any(os.path.exists(os.path.join(folder, "sitecustomize.py")) for folder in folders):
         sys.modules.pop("sitecustomize", None)
         import_module("sitecustomize")
-    if arguments[:1] == ["serve"]:
+    if script or arguments[:1] == ["serve"]:
         _start_own_warm_process()
-    sys.modules.pop(module, None)
     sys.modules["__main__"] = ModuleType("__main__")
-    runpy._run_module_as_main(module)  # type: ignore[attr-defined]
+    if script:
+        runpy.run_path(script, run_name="__main__")
+    else:
+        sys.modules.pop(module, None)
+        runpy._run_module_as_main(module)  # type: ignore[attr-defined]
 
 
 def _set_title(words: Sequence[str]) -> None:

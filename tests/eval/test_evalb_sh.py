@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.checkout import COMMANDS
+from tests.shell import environment
 
 SCRIPT = Path(__file__).resolve().parents[2] / "eval" / "evalb.sh"
 SYSTEM = "/usr/bin:/bin"
@@ -19,8 +19,8 @@ TREE = "(TOP (NP (DT a) (NN cat)))"
 
 
 def evalb(*words: str | Path, path: str | Path = COMMANDS) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PATH": f"{path}:{SYSTEM}"}
-    return subprocess.run([SCRIPT, *words], env=environment, capture_output=True, text=True)
+    variables = {**environment(), "PATH": f"{path}:{SYSTEM}"}
+    return subprocess.run([SCRIPT, *words], env=variables, capture_output=True, text=True)
 
 
 @pytest.fixture

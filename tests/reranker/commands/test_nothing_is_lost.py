@@ -33,18 +33,6 @@ hidden_sizes = [4]
 components = []
 tied = false
 """
-# One list at a time, and a state after every batch.
-RERANK = """
-import sys
-from reranker.commands.endings import leave
-from reranker.commands.main import main
-from reranker.scoring import pools
-pools.BATCH_TOKENS = 1
-if "train" in sys.argv:
-    from reranker.plugins.training import loop
-    loop.STATE_INTERVAL = 0.0
-leave(main())
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +57,7 @@ def refused(capsys: Capture, message: str, *arguments: str) -> None:
 @contextmanager
 def running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run ``rerank`` in a process of its own."""
-    command = [sys.executable, "-c", RERANK, *arguments]
+    command = [sys.executable, "-m", "tests.reranker.small_steps", *arguments]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as process:
