@@ -170,7 +170,7 @@ class _Start(NamedTuple):
 
     @property
     def must_be_fresh(self) -> bool:
-        """Whether the interpreter would differ in more than a `sitecustomize`."""
+        """Return whether the interpreter would differ in more than a `sitecustomize`."""
         ours, theirs = (
             {name: text for name, text in each.items() if name.startswith(_READ_AT_START)}
             for each in (os.environ, self.environment)
@@ -271,7 +271,7 @@ def _relay(connection: socket.socket) -> NoReturn:
 
 
 def _run(start: _Start, connection: socket.socket) -> NoReturn:
-    """Become the process, and end as an interpreter does."""
+    """Run the command as that process, and end as an interpreter does."""
     if start.group != -1:
         os.setpgid(0, start.group)
     connection.send(b"%d" % os.getpid())
