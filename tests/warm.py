@@ -239,7 +239,7 @@ def _received(connection: socket.socket) -> _Start | None:
 
 
 def _sibling() -> int:
-    """Fork as os.fork does, but a child of this process's parent."""
+    """Start a fork as os.fork does, but as a child of this process's parent."""
     python = ctypes.pythonapi
     python.PyOS_BeforeFork()
     process = int(ctypes.PyDLL(None).syscall(_CLONE, _CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0))
@@ -251,7 +251,7 @@ def _sibling() -> int:
 
 
 def _relay(connection: socket.socket) -> NoReturn:
-    """Fork for a process of a shell, end the fork with that process, and tell it the status."""
+    """Run a shell's command in a fork that ends with its process, and tell that the status."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     start = _received(connection)
     if start is None or start.must_be_fresh:
