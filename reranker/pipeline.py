@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 from reranker.checkpoints.ensemble_file import (
     ModelNames,
     WeighedModels,
-    calibration_beside,
     named_models,
 )
 from reranker.checkpoints.members import LoadedMember, Precision, devices, load_placed
@@ -28,6 +27,7 @@ from reranker.scoring import pools
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
+from reranker.scoring.shortlist import Scores, Shortlist
 from reranker.scoring.winner import WinnerSearch
 from reranker.trees.tree import Tree
 
@@ -83,6 +83,7 @@ class Reranker(Ranker):
         share_freed_memory(self._lanes.count)
         self._ensemble = Ensemble(members, combination, self._lanes)
         self._winner_search = WinnerSearch(self._ensemble)
+        self._shortlist = Shortlist(self._ensemble)
         self.members, self.combination = self._ensemble.members, combination
         weights = [member.model.embedding for member in self.members]
         self.device = ",".join(dict.fromkeys(str(weight.device) for weight in weights))
@@ -137,10 +138,7 @@ class Reranker(Ranker):
         if all(place.type != "cpu" for place in where):
             threads = len(where)
         return_freed_memory()  # files, weights as they are stored
-        calibration = named.calibration
-        if calibration is None and combination == "sum":
-            calibration = calibration_beside(named.paths, [member.sha256 for member in members])
-        reranker = cls(members, combination, threads, named.weighing, calibration)
+        reranker = cls(members, combination, threads, named.weighing, named.calibration)
         reranker._loaded_from = given
         reranker.parser = named.parser
         return reranker
@@ -152,7 +150,7 @@ class Reranker(Ranker):
             return
         self._lanes.close()
         self.members, self._is_closed = (), True
-        del self._ensemble, self._winner_search
+        del self._ensemble, self._winner_search, self._shortlist
 
     def __enter__(self) -> Self:
         return self
@@ -373,9 +371,17 @@ class Reranker(Ranker):
         scorer, search = Scorer(self._ensemble, token_scores), self._winner_search
         score: Callable[[pools.Batch, Cancellation], list[Any]] = scorer.score
         most_tokens = pools.BATCH_TOKENS
-        if top is not None and search.pays_off:
-            score = partial(search.score, scorer=scorer, weighing=weighing, top=top)
-            most_tokens = min(most_tokens, search.batch_tokens)
+        if top is not None:
+            is_searched = search.pays_off
+
+            def some(batch: pools.Batch, cancellation: Cancellation, top: int) -> Scores:
+                if is_searched:
+                    return search.score(batch, cancellation, scorer, weighing, top)
+                return scorer.score(batch, cancellation)
+
+            score = partial(self._shortlist.scores, score=some, weighing=weighing, top=top)
+            if is_searched:
+                most_tokens = min(most_tokens, search.batch_tokens)
         for nbest, scores in pools.in_order(lists, score, self._lanes, most_tokens):
             yield nbest, self.rank(nbest, scores, weighing, top)
 

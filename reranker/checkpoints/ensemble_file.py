@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import json
+import math
 import os
 import re
 import tomllib
@@ -42,7 +43,8 @@ _KEYS = {"version": int, "criterion": str, "lm_weight": float, "token_bonus": fl
 _MEMBER_KEYS = {"file": str, "sha256": str, "weight": float}
 _CONFIDENCE_KEYS = dict.fromkeys(("intercept", *FEATURES), float)
 
-# An ensemble file beside checkpoints; its [confidence] holds if only the checkpoints are named.
+# An ensemble file beside checkpoints; its [confidence] and its shortlist hold if only the
+# checkpoints are named.
 CONFIDENCE_FILE = "confidence.toml"
 
 
@@ -158,7 +160,11 @@ def _named(names: ModelNames, combination: str) -> WeighedModels:
         raise InputError("no models: the list is empty (None stands for the installed ones)")
     files = [path for path in paths if path.suffix == ".toml"]
     if not files:
-        return WeighedModels(tuple(paths), Weighing())
+        beside = _beside(paths) if combination == "sum" else None
+        if beside is None:
+            return WeighedModels(tuple(paths), Weighing())
+        weighing = Weighing(shortlist=beside.weighing.shortlist)
+        return WeighedModels(tuple(paths), weighing, beside.calibration)
     if len(paths) > 1:
         raise InputError(f"{files[0]} is a complete ensemble: name nothing else beside it")
     if combination != "sum":
@@ -222,18 +228,19 @@ def read_ensemble_file(path: Path) -> WeighedModels:
     return models
 
 
-def calibration_beside(paths: Sequence[Path], hashes: Sequence[str]) -> Calibration | None:
-    """Return the calibration in the checkpoints' folder, ``confidence.toml``, if it was made for
-    exactly these checkpoints, in any order; else None.
-
-    Raises InputError, naming the file, if it is invalid.
-    """
+def _beside(paths: Sequence[Path]) -> WeighedModels | None:
+    """Return the content of ``confidence.toml`` in the checkpoints' folder if it was made for
+    exactly these checkpoints, in any order; else None. Raises InputError, naming the file, if it is
+    invalid."""
     folders = {path.parent for path in paths}
     path = folders.pop() / CONFIDENCE_FILE
     if folders or not path.is_file():
         return None
     models = _parsed(path)
-    return models.calibration if sorted(models.sha256) == sorted(hashes) else None
+    if sorted(each.name for each in models.paths) != sorted(each.name for each in paths):
+        return None
+    hashes = [file_sha256(each, MOST_BYTES) for each in paths]
+    return models if sorted(models.sha256) == sorted(hashes) else None
 
 
 def _parsed(path: Path) -> WeighedModels:
@@ -244,6 +251,7 @@ def _parsed(path: Path) -> WeighedModels:
         if type(version) is not int or not 1 <= version <= _VERSION:
             raise ValueError(f"version {version}, this program reads 1 to {_VERSION}")
         members, confidence = data.pop("members", None), data.pop("confidence", None)
+        shortlist = data.pop("shortlist", math.inf)
         if not isinstance(members, list) or not members:
             raise ValueError("there are no [[members]]")
         _check(data, _KEYS)
@@ -255,6 +263,7 @@ def _parsed(path: Path) -> WeighedModels:
             data["criterion"],
             () if all(weight == 1 for weight in weights) else weights,
             float(data["token_bonus"]),
+            shortlist,
         )
         calibration = None
         if confidence is not None:
@@ -283,6 +292,8 @@ def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[st
         f"lm_weight = {float(weighing.lm_weight)}",
         f"token_bonus = {float(weighing.token_bonus)}",
     ]
+    if weighing.shortlist < math.inf:
+        lines.append(f"shortlist = {float(weighing.shortlist)}")
     weights = weighing.member_weights or (1.0,) * len(models.paths)
     files = [
         _quoted(os.path.relpath(checkpoint.resolve(), path.parent.resolve()))

@@ -13,6 +13,7 @@ from reranker.ranking.ranking import (
     mixed_score,
     rank,
     repeating,
+    span_limit,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "mixed_score",
     "rank",
     "repeating",
+    "span_limit",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from numbers import Real
@@ -50,6 +50,9 @@ class Weighing:
     """A weight for each member; empty stands for 1 each."""
     token_bonus: float = 0.0
     """The bonus in nats; negative if models prefer trees with too many brackets."""
+    shortlist: float = math.inf
+    """The nats by which span models may find a candidate worse than their best one; those that they
+    find worse still come last, in the span models' order (``span_limit``)."""
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -57,7 +60,8 @@ class Weighing:
     def __post_init__(self) -> None:
         if not isinstance(self.member_weights, tuple):
             raise RerankError(f"member_weights {self.member_weights!r} is not a tuple")
-        for number in (self.lm_weight, self.token_bonus, *self.member_weights):
+        numbers = (self.lm_weight, self.token_bonus, self.shortlist, *self.member_weights)
+        for number in numbers:
             if isinstance(number, bool) or not isinstance(number, Real):
                 raise RerankError(f"{number!r} is not a number")
         if not 0 <= self.lm_weight <= 1:
@@ -70,6 +74,8 @@ class Weighing:
             raise RerankError("member_weights are all 0")
         if not math.isfinite(self.token_bonus):
             raise RerankError(f"token_bonus {self.token_bonus} is not finite")
+        if not self.shortlist >= 0:
+            raise RerankError(f"shortlist {self.shortlist} is not >= 0")
 
     def signature(self) -> str:
         """Return the settings that a figure depends on, on one line."""
@@ -80,6 +86,8 @@ class Weighing:
             )
         if self.token_bonus:
             parts.append(f"token-bonus={self.token_bonus:g}")
+        if self.shortlist < math.inf:
+            parts.append(f"shortlist={self.shortlist:g}")
         return " ".join(parts)
 
     def replaced(
@@ -145,6 +153,9 @@ class Ranked:
     """Each member's part of ``nll``, in the order of the checkpoints; empty if there is one member
     only, or if their probabilities were averaged."""
 
+    mixed_score: float | None = None
+    """The score without a shortlist, of a candidate that is not on it; else None."""
+
     origin: Origin | None = field(default=None, compare=False)
     """The place of the sentence in the parsed text, as in ``Ranking``."""
     certainty: Certainty | None = field(default=None, compare=False)
@@ -190,6 +201,8 @@ class Ranked:
             del data["token_scores"]
         if not self.member_nll:
             del data["member_nll"]
+        if self.mixed_score is None:
+            del data["mixed_score"]
         for name in ("perplexity", "token_perplexity"):
             if data[name] == math.inf:
                 data[name] = None
@@ -393,7 +406,8 @@ def rank(
 ) -> Ranking:
     """Order the candidates of a list; ``scores[i]`` is candidate i's score, or None if the
     candidate is known not to be among the requested best or the two best. Ties keep the parser's
-    order.
+    order. Candidates that are not on the shortlist (``Weighing.shortlist``) come last, in the span
+    models' order; their scores say so.
 
     A duplicate takes the score of the candidate that it repeats, so it comes after that one. With a
     weight below 1 a candidate without a parser score is rejected (``no-score``). Raises RerankError
@@ -415,6 +429,7 @@ def rank(
             usable.append((candidate, scored))
             mixed[candidate.index] = score
     ranked = [_ranked(nbest, candidate, scored, mixed) for candidate, scored in usable]
+    ranked = _with_shortlist(ranked, weighing)
     ranked.sort(key=lambda entry: (-entry.score, entry.index))
     rejected.sort(key=lambda entry: (entry.index, entry.line))
     fallback = "" if ranked else replace(nbest, rejected=tuple(rejected)).fallback
@@ -429,6 +444,32 @@ def rank(
         certainty=nbest.certainty,
         repaired=repaired,
     )
+
+
+def span_limit(span_nlls: Iterable[float | None], weighing: Weighing) -> float:
+    """Return the greatest ``span_nll``, to 4 decimals, of candidates on the shortlist, from that of
+    each candidate. It is infinite, so that all are on it, without span models, where the parser's
+    scores count too, and under a criterion that divides by tokens."""
+    known = [nll for nll in span_nlls if nll is not None]
+    if not known or weighing.lm_weight < 1 or weighing.criterion != "perplexity":
+        return math.inf
+    return round(min(known), SCORE_DECIMALS) + weighing.shortlist
+
+
+def _with_shortlist(ranked: list[Ranked], weighing: Weighing) -> list[Ranked]:
+    """Return the candidates, with other scores for those that are not on the shortlist: as far
+    below the last one on it as the span models find them beyond the limit."""
+    limit = span_limit((entry.span_nll for entry in ranked), weighing)
+    beyond = [0.0 if entry.span_nll is None else entry.span_nll - limit for entry in ranked]
+    if max(beyond, default=0.0) <= 0:
+        return ranked
+    last = min(entry.score for entry, nats in zip(ranked, beyond, strict=True) if nats <= 0)
+    return [
+        entry
+        if nats <= 0
+        else replace(entry, score=round(last - nats, SCORE_DECIMALS), mixed_score=entry.score)
+        for entry, nats in zip(ranked, beyond, strict=True)
+    ]
 
 
 def _margin(ranked: Sequence[Ranked]) -> float | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from reranker.nbest import NBest
 from reranker.trees.linearize import is_word
@@ -41,3 +42,12 @@ class DistinctCandidates:
         """Return, for each candidate, its place in ``sequences`` and the index of the candidate
         that it repeats."""
         return zip(self._places, self._originals, strict=True)
+
+    def only(self, places: Collection[int]) -> DistinctCandidates:
+        """Return the sentence with the candidates at these places alone."""
+        kept = (
+            candidate
+            for candidate, place in zip(self.nbest.candidates, self._places, strict=True)
+            if place in places
+        )
+        return DistinctCandidates(replace(self.nbest, candidates=tuple(kept)))

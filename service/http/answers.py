@@ -40,7 +40,7 @@ _OUTPUTS = {"text/plain": "best", CONLLU: "conllu"}
 *_SENTENCE_FIELDS, _, _ = RankedSentence.model_fields  # the last: ranking, rejected
 _RANKED_FIELDS = (
     "nll", "perplexity", "token_perplexity", "span_nll", "tokens", "unknown_words",
-    "parser_score", "duplicate_of", "repaired", "member_nll",
+    "parser_score", "duplicate_of", "repaired", "member_nll", "mixed_score",
 )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ export function rankedLine(sentence, order, sourceName) {
       tree: candidate.tree,
       token_scores: candidate.token_scores,
       member_nll: candidate.member_nll,
+      mixed_score: score === candidate.relevance_score ? candidate.mixed_score : undefined,
     })),
     rejected: order.rejected.map(({ index, line = 0, code, message }) => ({
       index,

@@ -52,10 +52,13 @@ export function rank(sentence, weight) {
 const marginOf = (difference) => (Number.isFinite(difference) ? rounded(difference) : null);
 
 /** The models' part of the score: the server's score at weight 1, which may be tuned. */
-export const modelsScore = (candidate) => candidate.relevance_score ?? -candidate.nll;
+export const modelsScore = (candidate) =>
+  candidate.mixed_score ?? candidate.relevance_score ?? -candidate.nll;
 
 function mixed(candidate, weight) {
+  // At weight 1 the span models may have put some last: their mixed_score is another.
+  if (weight === 1) return rounded(candidate.relevance_score ?? -candidate.nll);
   let score = weight * modelsScore(candidate);
-  if (weight < 1) score += (1 - weight) * candidate.parser_score;
+  score += (1 - weight) * candidate.parser_score;
   return rounded(score);
 }

@@ -419,6 +419,9 @@ class RankedCandidate(_Figures):
     member_nll: list[float] | None = Field(
         None, description="each model's part of nll, if there are two or more"
     )
+    mixed_score: float | None = Field(
+        None, description="off the span models' shortlist only: the score that it would have on it"
+    )
     tree: str | None = Field(None, description="with return_trees")
 
 

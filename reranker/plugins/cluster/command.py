@@ -176,7 +176,7 @@ def _models(arguments: argparse.Namespace) -> WeighedModels:
     names = parser_flags.models(arguments) if arguments.text else arguments.models
     named = named_models(names, arguments.combine, arguments.sha256)
     weighing = named.weighing.replaced(arguments.lm_weight, arguments.criterion)
-    return self_contained(named, arguments.combine, weighing)
+    return self_contained(named, weighing)
 
 
 def _check_input(arguments: argparse.Namespace) -> None:

@@ -57,7 +57,7 @@ def map_lists(
     if weighing.lm_weight < 1 and parser_scores is None:
         raise InputError(f"lm_weight {weighing.lm_weight:g} needs parser_scores to mix with")
     ranked = RankTask(
-        models=self_contained(named, "sum", weighing),
+        models=self_contained(named, weighing),
         combination="sum",
         device="auto" if gpus else "cpu",
         threads=cores,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reranker.checkpoints.ensemble_file import WeighedModels, calibration_beside
+from reranker.checkpoints.ensemble_file import WeighedModels
 from reranker.errors import RerankError
 from reranker.files.opening import file_sha256
 from reranker.nbest import NBest, ReadOptions, read_nbest
@@ -144,16 +144,11 @@ class RankTask:
     jobs: int = 1  # parsers that run at once
 
 
-def self_contained(
-    named: WeighedModels, combination: Combination, weighing: Weighing
-) -> WeighedModels:
+def self_contained(named: WeighedModels, weighing: Weighing) -> WeighedModels:
     """Return models with everything that actors, who see no other files, need: the hash of each
-    checkpoint and the calibration beside them. Raises InputError."""
-    hashes = tuple(map(file_sha256, named.paths))
-    calibration = named.calibration
-    if calibration is None and combination == "sum":
-        calibration = calibration_beside(named.paths, hashes)
-    return replace(named, sha256=named.sha256 or hashes, calibration=calibration, weighing=weighing)
+    checkpoint. Raises InputError."""
+    hashes = named.sha256 or tuple(map(file_sha256, named.paths))
+    return replace(named, sha256=hashes, weighing=weighing)
 
 
 def loaded(ranked: RankTask, checkpoints: Sequence[Any]) -> Reranker:

@@ -10,13 +10,11 @@ import pytest
 from reranker.checkpoints.ensemble_file import (
     ModelNames,
     WeighedModels,
-    calibration_beside,
     named_models,
     read_ensemble_file,
     write_ensemble_file,
 )
 from reranker.errors import InputError
-from reranker.files.opening import file_sha256
 from reranker.ranking import Weighing
 from reranker.ranking.confidence import Calibration
 
@@ -82,30 +80,32 @@ def test_confidence_is_written_and_read(tmp_path: Path, paths: tuple[Path, Path]
     assert read_ensemble_file(path) == named_models(path) == models
 
 
-def test_confidence_beside_checkpoints(tmp_path: Path, paths: tuple[Path, Path]) -> None:
-    folder = paths[0].parent
-    known = Calibration(Weighing(), -0.25, (0.5, 1.0))
-    one, two = hashes = [hashlib.sha256(word).hexdigest() for word in (b"one", b"two")]
-    assert calibration_beside(paths, hashes) is None
-    write_ensemble_file(folder / "confidence.toml", WeighedModels(paths, Weighing(), known))
-    assert calibration_beside(paths, hashes) == known
-    assert calibration_beside(paths[::-1], [two, one]) == known
-    # Of other models nothing is known: one of the two, a third one, one twice, one retrained.
-    for others in ([one], [one, two, "3"], [one, one], [one, "4"]):
-        assert calibration_beside([paths[0]] * len(others), others) is None
-    # Nor are models that are spread over folders, wherever they are from.
-    assert calibration_beside([paths[0], tmp_path / "elsewhere.pt"], hashes) is None
-    # The checkpoint files are not read again: the loaded models count.
-    paths[0].unlink()
-    assert calibration_beside(paths, hashes) == known
-    (folder / "confidence.toml").write_text("confidence?")
+def test_confidence_and_shortlist_beside_checkpoints(
+    tmp_path: Path, paths: tuple[Path, Path]
+) -> None:
+    one, two = paths
+    beside = one.parent / "confidence.toml"
+    known = Calibration(Weighing(shortlist=3.0), -0.25, (0.5, 1.0))
+    plain = WeighedModels(paths, Weighing())
+    assert named_models(paths) == plain
+    write_ensemble_file(beside, WeighedModels(paths, Weighing(0.5, shortlist=3.0), known))
+    assert named_models(paths) == WeighedModels(paths, Weighing(shortlist=3.0), known)
+    assert named_models(paths[::-1]).calibration == known
+    assert named_models(paths, "average") == plain
+    # Of other models nothing is known: one of the two, one twice, one retrained.
+    for others in ([one], [one, one]):
+        assert named_models(others).calibration is None
+    two.write_bytes(b"3")
+    assert named_models(paths) == plain
+    beside.write_text("confidence?")
     with pytest.raises(InputError, match=r"confidence\.toml: not an ensemble file"):
-        calibration_beside(paths, hashes)
+        named_models(paths)
 
 
 def test_the_shipped_confidence_is_that_of_the_shipped_checkpoints() -> None:
-    paths = sorted(SHIPPED.glob("*.pt"))
-    assert calibration_beside(paths, [file_sha256(path) for path in paths]) is not None
+    shipped = named_models(SHIPPED)
+    assert shipped.calibration is not None
+    assert shipped.calibration.weighing == shipped.weighing
 
 
 def test_weights_of_one_are_none(tmp_path: Path, paths: tuple[Path, Path]) -> None:

@@ -228,3 +228,49 @@ def test_the_best_tree_as_an_nltk_tree() -> None:
     best = rank(nbest(None), [scored(1.0)], Weighing()).best
     assert best is not None
     assert best.nltk_tree() == nltk.Tree.fromstring("(S (NP (A a)) (X0 (B b)))")
+
+
+def by_spans(nll: float, span_nll: float) -> Scored:
+    return Scored(nll, 1.0, 8, 0, None, span_nll=span_nll)
+
+
+def test_the_shortlist_by_hand() -> None:
+    """The limit is 5 + 3: the third candidate, though best in all, comes last but one, 1 nat below
+    the worst on the list, and the fourth 2.5."""
+    scores = [by_spans(21.0, 5.0), by_spans(20.0, 8.0), by_spans(11.0, 9.0), by_spans(30.0, 10.5)]
+    lists = nbest(-1.0, -2.0, -3.0, -4.0)
+    ranking = rank(lists, scores, Weighing(shortlist=3.0))
+    assert [(one.index, one.score, one.mixed_score) for one in ranking] == [
+        (1, -20.0, None),
+        (0, -21.0, None),
+        (2, -22.0, -11.0),
+        (3, -23.5, -30.0),
+    ]
+    assert ranking.margin == 1.0
+    assert "mixed_score" not in ranking[0].to_dict()
+    assert ranking[2].to_dict()["mixed_score"] == -11.0
+
+
+def test_without_a_shortlist_all_are_judged() -> None:
+    scores = [by_spans(21.0, 5.0), by_spans(20.0, 8.0), by_spans(11.0, 9.0)]
+    for weighing in (
+        Weighing(),
+        Weighing(0.9, shortlist=3.0),  # the parser's scores count, too
+        Weighing(criterion="token-perplexity", shortlist=3.0),
+    ):
+        ranking = rank(nbest(-2.0, -2.0, -2.0), scores, weighing)
+        assert [one.index for one in ranking] == [2, 1, 0]
+        assert ranking[0].mixed_score is None
+    assert order([None] * 2, [scored(2.0), scored(1.0)], Weighing(shortlist=0.0)) == [1, 0]
+
+
+def test_repetitions_leave_the_shortlist_together() -> None:
+    scores = [by_spans(3.0, 1.0), by_spans(1.0, 9.0), replace(by_spans(1.0, 9.0), duplicate_of=1)]
+    ranking = rank(nbest(None, None, None), scores, Weighing(shortlist=2.0))
+    assert [(one.index, one.score) for one in ranking] == [(0, -3.0), (1, -9.0), (2, -9.0)]
+
+
+@pytest.mark.parametrize("nats", [-1.0, math.nan, True, "3"])
+def test_shortlists_of_no_length(nats: Any) -> None:
+    with pytest.raises(RerankError):
+        Weighing(shortlist=nats)

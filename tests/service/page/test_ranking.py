@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import shutil
 import subprocess
@@ -45,13 +46,17 @@ def test_ranking_in_the_page_is_ranking_in_python_to_the_last_bit() -> None:
             repeats = draw.choice(firsts) if firsts and draw.random() < 0.2 else None
             nll = draw.choice([draw.randint(0, 9) / 32, round(draw.uniform(1, 300), 4)])
             nll = nll if repeats is None else scores[repeats].nll
-            scores.append(Scored(nll, 2.0, 3, 0, repeats))
+            spans = draw.randint(0, 12) / 2 if repeats is None else scores[repeats].span_nll
+            scores.append(Scored(nll, 2.0, 3, 0, repeats, span_nll=spans))
             huge = draw.choice([-1.7e308, 1.7e308])
             plain = [-draw.randint(0, 9) / 16, -draw.uniform(0, 300)]
             parser = draw.choice([None, *plain, *plain, huge])
             candidates.append(Candidate(index, "(S w)", ("(S", "w", ")S"), parser, index + 1))
         weight = draw.choice([1.0, 0.0, 0.5, draw.randint(0, 100) / 100])
-        ranking = rank(NBest("x", tuple(candidates), (), 1), scores, Weighing(weight))
+        shortlist = draw.choice([math.inf, 3.0, 0.5])
+        nbest = NBest("x", tuple(candidates), (), 1)
+        ranking = rank(nbest, scores, Weighing(weight, shortlist=shortlist))
+        at_one = {one.index: one for one in rank(nbest, scores, Weighing(shortlist=shortlist))}
         wanted.append(
             {
                 "ranking": [[one.index, one.score, one.duplicate_of] for one in ranking.ranking],
@@ -63,6 +68,8 @@ def test_ranking_in_the_page_is_ranking_in_python_to_the_last_bit() -> None:
             [
                 {"index": one.index, "nll": s.nll, "parser_score": one.parser_score}
                 | {"duplicate_of": s.duplicate_of}
+                | {"relevance_score": at_one[one.index].score}
+                | {"mixed_score": at_one[one.index].mixed_score}
                 for one, s in zip(candidates, scores, strict=True)
             ]
         )

@@ -1,0 +1,69 @@
+"""Language models judge the span models' shortlist: the same trees come out as from all scores."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pytest
+
+from reranker.nbest import NBest, read_nbest
+from reranker.pipeline import Reranker
+from reranker.ranking import Scored, Weighing
+from reranker.scoring.distinct import DistinctCandidates
+from reranker.scoring.scorer import Scorer
+
+ROOT = Path(__file__).parents[3]
+
+
+@functools.cache
+def lists() -> list[NBest]:
+    return list(read_nbest(ROOT / "examples/parses.txt"))[::6]
+
+
+@functools.cache
+def loaded() -> Reranker:
+    return Reranker.load(ROOT / "ckpt", threads=1)
+
+
+@pytest.mark.parametrize("patience", [0, 1_000_000])
+@pytest.mark.parametrize("nats", [0.0, 3.0, 20.0])
+@pytest.mark.parametrize("top", [1, 3])
+def test_the_best_are_those_of_the_whole_ranking(
+    patience: int, nats: float, top: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reranker, weighing = loaded(), Weighing(shortlist=nats)
+    monkeypatch.setattr(reranker._winner_search, "_patience", patience)
+    for some, every in zip(
+        reranker.rerank_lists(lists(), weighing, top=top),
+        reranker.rerank_lists(lists(), weighing),
+        strict=True,
+    ):
+        # Those left out never had a score, so nothing else tells them apart.
+        assert some.ranking == every.cut(top).ranking
+        assert some.margin == every.margin
+        assert some.better_than_first == every.better_than_first
+
+
+def test_language_models_judge_the_shortlist_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[int] = []
+    second, score = _second(lists()[0]), Scorer.score
+
+    def counted(self: Scorer, batch: list[DistinctCandidates], *rest: object) -> list[list[Scored]]:
+        judged.extend(len(sentence.sequences) for sentence in batch)
+        return score(self, batch, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Scorer, "score", counted)
+    monkeypatch.setattr(loaded()._winner_search, "_patience", 1_000_000)
+    (best,) = loaded().rerank_lists(lists()[:1], Weighing(shortlist=0.0), top=1)
+    assert judged == [len({0, best[0].index, *second})]
+
+
+def _second(nbest: NBest) -> list[int]:
+    """Return the best two under the span models alone."""
+    with Reranker.load(ROOT / "ckpt/fast.toml", threads=1) as spans:
+        return [one.index for one in spans.rerank(nbest) if one.duplicate_of is None][:2]
+
+
+def test_the_default_ensemble_has_one() -> None:
+    assert loaded().weighing == Weighing(shortlist=3.0)
