@@ -5,8 +5,10 @@ whose attention depends on distances, too."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
+from itertools import accumulate
 
 import torch
 from torch import Tensor, nn
@@ -118,13 +120,60 @@ class PieceEncoder(nn.Module):
             torch.autocast(data.device.type, dtype=torch.bfloat16, enabled=is_rough),
             sdpa_kernel(_QUICK if is_scoring and data.device.type == "cpu" else _PLAIN),
         ):
-            mask = self._mask(is_read, data.shape[1])
-            for layer in self.layers.layers:
-                assert isinstance(layer, nn.TransformerEncoderLayer)
-                data = _layer_output(layer, data, longest, mask)
+            attend = partial(self._attend, length=longest, mask=self._mask(is_read, data.shape[1]))
+            data = self._through_layers(data, attend)
         last = (counts.cumsum(1) - 1).unsqueeze(2)
         read: Tensor = data.gather(1, last.expand(-1, -1, data.shape[2]))
         return read.transpose(0, 1)
+
+    def each(self, sentences: Sequence[Tensor]) -> list[Tensor]:
+        """Run ``forward`` for several sentences [T, 1, P], for scoring: a list of [T, 1, size], the
+        same to the last bit. On the CPU in float32, products take the rows of all sentences at
+        once, since a weight is read from memory for each product; each attends to itself."""
+        lengths = [int((pieces != PADDING).sum()) for pieces in sentences]
+        is_plain = self.embedding.device.type == "cpu" and self.embedding.dtype == torch.float32
+        if not is_plain or len(sentences) < 2 or max(lengths) > self.config.positions:
+            return [self(pieces) for pieces in sentences]
+        sizes = [step_rows(length, 4) for length in lengths]  # as ``forward`` pads
+        starts = [0, *accumulate(sizes)]
+        data = self.embedding.new_zeros(step_rows(starts[-1], 4), self.config.size)
+        for pieces, start, length in zip(sentences, starts, lengths, strict=False):
+            rows = functional.embedding(pieces[pieces != PADDING], self.embedding)
+            data[start : start + length] = self.norm(rows + self.positions[:length])
+        ones = torch.ones(1, max(lengths), dtype=torch.bool)
+        attends = [
+            partial(self._attend, length=length, mask=self._mask(ones[:, :length], size))
+            for length, size in zip(lengths, sizes, strict=True)
+        ]
+
+        def attend(rows: Tensor) -> Tensor:
+            *parts, rest = rows.split([*sizes, len(rows) - starts[-1]])
+            read = [own(part[None])[0] for own, part in zip(attends, parts, strict=True)]
+            return torch.cat([*read, rest[:, : self.config.size]])
+
+        with sdpa_kernel(_QUICK):
+            data = self._through_layers(data, attend)
+        read = []
+        for pieces, start in zip(sentences, starts, strict=False):
+            last = (pieces != PADDING).sum((1, 2)).cumsum(0) - 1
+            read.append(data[start + last].unsqueeze(1))
+        return read
+
+    def _through_layers(self, data: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
+        for layer in self.layers.layers:
+            assert isinstance(layer, nn.TransformerEncoderLayer)
+            data = _layer_output(layer, data, attend)
+        return data
+
+    def _attend(self, inputs: Tensor, length: int, mask: Tensor | None) -> Tensor:
+        """Compute attention to the first ``length`` positions, with ``mask`` as torch takes it,
+        from queries, keys and values [B, N, 3 size]: [B, N, size]."""
+        heads = inputs.view(*inputs.shape[:2], 3, self.config.heads, -1).permute(2, 0, 3, 1, 4)
+        query, key, value = heads  # [B, heads, N, size / heads]
+        read = functional.scaled_dot_product_attention(
+            query, key[:, :, :length], value[:, :, :length], mask
+        )
+        return read.transpose(1, 2).flatten(2)
 
     def _mask(self, is_read: Tensor, rows: int) -> Tensor | None:
         """Return the summand for attention, [B or 1, heads, rows, N], or, without classes of
@@ -184,19 +233,13 @@ def distance_class(distance: Tensor, classes: int) -> Tensor:
 
 
 def _layer_output(
-    layer: nn.TransformerEncoderLayer, data: Tensor, length: int, mask: Tensor | None
+    layer: nn.TransformerEncoderLayer, data: Tensor, attend: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    """Compute a layer's output for ``data`` [B, N, size], which attends to the first ``length``
-    positions, with ``mask`` as torch's attention takes it. The computation is that of torch's own
-    layer, with packed weights."""
+    """Compute a layer's output for ``data`` [..., size]. The computation is that of torch's own
+    layer, with packed weights; ``attend`` makes [..., size] of queries, keys and values [..., 3
+    size]."""
     attention, outer = layer.self_attn, layer.self_attn.out_proj
-    inputs = _product(attention, attention.in_proj_weight, attention.in_proj_bias, data)
-    heads = inputs.view(*data.shape[:2], 3, attention.num_heads, -1).permute(2, 0, 3, 1, 4)
-    query, key, value = heads  # [B, heads, N, size / heads]
-    read = functional.scaled_dot_product_attention(
-        query, key[:, :, :length], value[:, :, :length], mask
-    )
-    read = read.transpose(1, 2).flatten(2)
+    read = attend(_product(attention, attention.in_proj_weight, attention.in_proj_bias, data))
     data = layer.norm1(data + layer.dropout1(_product(outer, outer.weight, outer.bias, read)))
     first, second = layer.linear1, layer.linear2
     hidden = _product(first, first.weight, first.bias, data, gelu=True)
@@ -208,6 +251,6 @@ def _layer_output(
 def _product(
     owner: nn.Module, weight: Tensor, bias: Tensor, data: Tensor, gelu: bool = False
 ) -> Tensor:
-    """Apply ``linear`` with a weight [M, D] of ``owner`` to ``data`` [B, N, D]: [B, N, M]."""
-    result = linear(data.flatten(0, 1), packed(owner, weight), bias, gelu)
-    return result.view(*data.shape[:2], -1)
+    """Apply ``linear`` with a weight [M, D] of ``owner`` to ``data`` [..., D]: [..., M]."""
+    result = linear(data.flatten(0, -2), packed(owner, weight), bias, gelu)
+    return result.view(*data.shape[:-1], -1)

@@ -9,7 +9,7 @@ With ``encoder``, the LSTM reads what a Transformer that learned from plain text
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
 import torch
@@ -117,6 +117,7 @@ class SpanModel(nn.Module):
         features: Tensor,
         dtype: torch.dtype = torch.float32,
         lengths: Tensor | None = None,
+        encoded: Tensor | None = None,
     ) -> Tensor:
         """Return both directions' outputs at the sentence's start, its words and its end, [n + 2,
         B, 2 H].
@@ -124,10 +125,11 @@ class SpanModel(nn.Module):
         ``words`` [n + 2, B] and ``features`` [n + 2, B, F] have a row for the sentence's start and
         one for its end; of the features, the first is the word vector's row, the next are its
         ``encoder.per_word`` pieces if there is an encoder, the others are rows of letter n-grams;
-        PADDING stands for none. ``dtype`` is that of matrix products.
+        PADDING stands for none. ``dtype`` is that of matrix products. ``encoded`` is the encoder's
+        output, where known.
         """
         config = self.config
-        read_words = self._inputs(words, features, dtype)
+        read_words = self._inputs(words, features, dtype, encoded)
         inputs = locked_dropout(read_words, config.input_dropout, self.training)
         data = inputs.to(dtype)
         for number, (ahead, back) in enumerate(zip(self.forwards, self.backwards, strict=True)):
@@ -191,10 +193,20 @@ class SpanModel(nn.Module):
             loss = loss + _cross_entropy(self.tag_logits(data), hard, tags, share)
         return loss
 
-    def read_one(self, words: Tensor, features: Tensor) -> Tensor:
-        """Run ``read`` of one sentence, ``words`` [n + 2], for scoring: [n + 2, 1, 2 H]."""
+    def read_one(self, words: Tensor, features: Tensor, encoded: Tensor | None = None) -> Tensor:
+        """Run ``read`` of one sentence, ``words`` [n + 2], for scoring: [n + 2, 1, 2 H]. What
+        ``encoded`` returned for it changes no bit."""
         dtype = torch.promote_types(self.embedding.dtype, torch.float32)
-        return self.read(words.unsqueeze(1), features.unsqueeze(1), dtype)
+        return self.read(words.unsqueeze(1), features.unsqueeze(1), dtype, encoded=encoded)
+
+    def encoded(self, features: Sequence[Tensor]) -> list[Tensor | None]:
+        """Return the encoder's output for each of several sentences, [n + 2, 1, size], from their
+        features [n + 2, F]; None without an encoder."""
+        if not self.encoder:
+            return [None] * len(features)
+        per_word = self.encoder.config.per_word
+        pieces = [rows[:, None, 1 : 1 + per_word] for rows in features]
+        return [*self.encoder.each(pieces)]
 
     def read_together(self, words: Tensor, features: Tensor, lengths: Tensor) -> list[Tensor]:
         """Run ``read_one`` for B sentences of any ``lengths``, in the form ``read`` takes. The
@@ -225,13 +237,15 @@ class SpanModel(nn.Module):
             yield first, logits.log_softmax(2)
             first += step
 
-    def _inputs(self, words: Tensor, features: Tensor, dtype: torch.dtype) -> Tensor:
+    def _inputs(
+        self, words: Tensor, features: Tensor, dtype: torch.dtype, encoded: Tensor | None
+    ) -> Tensor:
         """Return [n + 2, B, E]."""
         vector_rows, rows = features[..., 0], features[..., 1:]
-        encoded = []
         if self.encoder:
             per_word = self.encoder.config.per_word
-            encoded = [(self.remembered or self.encoder)(rows[..., :per_word], dtype)]
+            if encoded is None:
+                encoded = (self.remembered or self.encoder)(rows[..., :per_word], dtype)
             rows = rows[..., per_word:]
         is_row = rows != PADDING
         counts = is_row.sum(2)
@@ -243,7 +257,7 @@ class SpanModel(nn.Module):
         )
         mean = bags.view(*words.shape, -1)
         parts = functional.embedding(words, self.embedding), self.vectors[vector_rows], mean
-        return torch.cat([*parts, *encoded], dim=2)
+        return torch.cat([*parts, *(() if encoded is None else (encoded,))], dim=2)
 
 
 def span_ends(words: int) -> tuple[Tensor, Tensor]:

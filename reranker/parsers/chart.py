@@ -23,7 +23,7 @@ from reranker.nbest.data import LEAST_PROBABILITY, Certainty, Sentence
 from reranker.parsers.parser import CHART_CANDIDATES, ParserSettings
 from reranker.process.cancellation import Cancellation
 from reranker.ranking import SCORE_DECIMALS
-from reranker.scoring.span_table import SpanTable, Words, read_sentence, read_sentences
+from reranker.scoring.span_table import SpanTable, Words, read_each, read_sentences
 
 MOST_WORDS = 500
 """A longer sentence is not parsed: memory grows with the square of its length, 170 MB for this
@@ -81,10 +81,7 @@ class ChartParser:
         member = self._member
         if self._is_batched and sentences:
             return read_sentences(member.model, member.vocabulary, sentences, cancellation)
-        return (
-            read_sentence(member.model, member.vocabulary, words, cancellation)
-            for words in sentences
-        )
+        return read_each(member.model, member.vocabulary, sentences, cancellation)
 
     @property
     def sha256(self) -> str:

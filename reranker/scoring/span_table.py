@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -32,6 +33,10 @@ class SpanTable(NamedTuple):
     """The tags' log-probabilities, [n, T]; T is 0 if the model knows no tags."""
 
 
+# Sentences whose words the encoder reads at once; with more, products are hardly faster.
+_AT_ONCE = 8
+
+
 def read_sentence(
     model: SpanModel,
     vocabulary: SpanVocabulary,
@@ -40,13 +45,40 @@ def read_sentence(
 ) -> SpanTable:
     """Read a sentence of at least one word with the model, and keep the table for ``remembered``.
     The table takes 4 n² L bytes. Raises Stopped if cancelled."""
+    return next(read_each(model, vocabulary, [words], cancellation))
+
+
+def read_each(
+    model: SpanModel,
+    vocabulary: SpanVocabulary,
+    sentences: Iterable[Words],
+    cancellation: Cancellation | None = None,
+) -> Iterator[SpanTable]:
+    """Yield the table of each sentence; a table depends on no other sentence."""
+    for words, data in readings(model, vocabulary, sentences):
+        with torch.inference_mode():
+            table = table_of(model, words, data, cancellation)
+        yield table
+
+
+def readings(
+    model: SpanModel, vocabulary: SpanVocabulary, sentences: Iterable[Words]
+) -> Iterator[tuple[Words, torch.Tensor]]:
+    """Yield each sentence with the result of ``SpanModel.read_one``; the encoder reads some
+    sentences at once."""
     device = model.embedding.device
-    rows, features = vocabulary.encode(words)
-    with torch.inference_mode():
-        data = model.read_one(
-            torch.tensor(rows, device=device), torch.tensor(features, device=device)
-        )
-        return _table(model, words, data, cancellation or Cancellation())
+    waiting = iter(sentences)
+    while some := [*islice(waiting, _AT_ONCE)]:
+        given = [
+            (torch.tensor(rows, device=device), torch.tensor(features, device=device))
+            for rows, features in map(vocabulary.encode, some)
+        ]
+        with torch.inference_mode():
+            encoded = model.encoded([features for _, features in given])
+        for words, (rows, features), known in zip(some, given, encoded, strict=True):
+            with torch.inference_mode():
+                data = model.read_one(rows, features, known)
+            yield words, data
 
 
 def read_sentences(
@@ -65,12 +97,15 @@ def read_sentences(
     with torch.inference_mode():
         read = model.read_together(rows.to(device), features.to(device), lengths)
         for words, data in zip(sentences, read, strict=True):
-            yield _table(model, words, data, cancellation or Cancellation())
+            yield table_of(model, words, data, cancellation)
 
 
-def _table(
-    model: SpanModel, words: Words, data: torch.Tensor, cancellation: Cancellation
+def table_of(
+    model: SpanModel, words: Words, data: torch.Tensor, cancellation: Cancellation | None = None
 ) -> SpanTable:
+    """Return a sentence's table from the result of ``SpanModel.read_one``, and keep it for
+    ``remembered``. Raises Stopped if cancelled."""
+    cancellation = cancellation or Cancellation()
     labels = np.zeros((len(words), len(words), model.config.label_count), np.float32)
     for first, piece in cancellation.checked(model.label_log_probabilities(data)):
         labels[first : first + len(piece), first:] = piece.float().cpu().numpy()

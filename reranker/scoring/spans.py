@@ -9,7 +9,7 @@ once, and the places of each candidate's values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -18,10 +18,13 @@ from numpy.typing import NDArray
 from reranker.checkpoints.span_vocabulary import NO_LABEL, SpanVocabulary
 from reranker.models.span_model import SpanModel
 from reranker.process.cancellation import Cancellation
-from reranker.scoring.span_table import remembered
+from reranker.scoring.span_table import readings, remembered, table_of
 from reranker.scoring.trie import Numbers
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import is_word
+
+# Words of the longest sentence whose table is kept: it takes some 6 MB.
+_KEPT_WORDS = 100
 
 
 class SentenceSpans:
@@ -70,25 +73,31 @@ def span_log_probabilities(
     """Return the value of every edge, in nats. Raises Stopped if cancelled."""
     values = np.zeros(sequences.edges)
     cancellation = cancellation or Cancellation()
+    known = {words: remembered(model, words) for words in sequences.sentences}
+    unread = readings(model, vocabulary, [words for words, table in known.items() if table is None])
     with torch.inference_mode():
-        for sentence in cancellation.checked(sequences.sentences.values()):
-            _fill(values, sentence, model, vocabulary, cancellation)
+        for words, sentence in cancellation.checked(sequences.sentences.items()):
+            table = known[words]
+            if table is None:
+                tables = _label_tables(model, *next(unread))
+            else:
+                tables = iter([(0, table.labels.astype(np.float64))])
+            _fill(values, sentence, vocabulary, cancellation.checked(tables))
     return values
 
 
 def _fill(
     values: NDArray[np.float64],
     sentence: SentenceSpans,
-    model: SpanModel,
     vocabulary: SpanVocabulary,
-    cancellation: Cancellation,
+    tables: Iterable[tuple[int, NDArray[np.float64]]],
 ) -> None:
     wanted = [
         (start, end - 1, vocabulary.label(label), edge)
         for (start, end, label), edge in sentence.edges.items()
     ]
     starts, lasts, labels, edges = np.array(wanted, np.int64).reshape(-1, 4).T
-    for first, table in cancellation.checked(_label_tables(sentence.words, model, vocabulary)):
+    for first, table in tables:
         none = table[:, :, NO_LABEL]
         # A span's last word is not before its first.
         values[sentence.eos_edge] += none[np.triu_indices(len(none), 0, none.shape[1])].sum()
@@ -98,16 +107,12 @@ def _fill(
 
 
 def _label_tables(
-    words: tuple[str, ...], model: SpanModel, vocabulary: SpanVocabulary
+    model: SpanModel, words: tuple[str, ...], data: torch.Tensor
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield ``SpanModel.label_log_probabilities``; for a sentence that was just parsed, from the
-    table that its parser read."""
-    known = remembered(model, words)
-    if known is not None:
-        yield 0, known.labels.astype(np.float64)
+    """Yield ``SpanModel.label_log_probabilities`` from the result of ``read_one``; the table of a
+    sentence that is not long is kept for the next who asks."""
+    if len(words) <= _KEPT_WORDS:
+        yield 0, table_of(model, words, data).labels.astype(np.float64)
         return
-    device = model.embedding.device
-    rows, features = vocabulary.encode(words)
-    data = model.read_one(torch.tensor(rows, device=device), torch.tensor(features, device=device))
     for first, piece in model.label_log_probabilities(data):
         yield first, piece.double().cpu().numpy()
