@@ -147,7 +147,7 @@ class PieceEncoder(nn.Module):
         ]
 
         def attend(rows: Tensor) -> Tensor:
-            *parts, rest = rows.split([*sizes, len(rows) - starts[-1]])
+            *parts, rest = torch.split(rows, [*sizes, len(rows) - starts[-1]])
             read = [own(part[None])[0] for own, part in zip(attends, parts, strict=True)]
             return torch.cat([*read, rest[:, : self.config.size]])
 
