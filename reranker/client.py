@@ -36,7 +36,8 @@ from reranker.nbest import Rejected
 from reranker.nbest.candidates import log_probabilities, raw_list
 from reranker.nbest.data import Certainty, Origin, RawCandidate
 from reranker.nbest.words import encoding_fault, printable
-from reranker.ranking import Ranked, Ranking, Rankings, Weighing
+from reranker.ranking import Ranked, Ranking, Weighing
+from reranker.ranking.rankings import Rankings
 from reranker.text.given import GivenText, checked_text, warn_about_words
 from reranker.trees import Tree
 from reranker.trees.tree import short_repr

@@ -12,7 +12,7 @@ from reranker.parsers.parser import Parser, language_of
 from reranker.pipeline import Reranker
 from reranker.process.forks import Once
 from reranker.process.machine import available_cores
-from reranker.ranking import Rankings
+from reranker.ranking.rankings import Rankings
 from reranker.text.conventions import Convention, convention_of
 from reranker.text.given import GivenText
 from reranker.text.splitting import Form

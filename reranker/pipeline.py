@@ -20,14 +20,13 @@ from reranker.errors import InputError
 from reranker.nbest import NBest, ReadOptions, Rejected
 from reranker.process.cancellation import Cancellation
 from reranker.process.machine import available_cores, return_freed_memory, share_freed_memory
-from reranker.ranking import SCORE_DECIMALS, Ranking, Rankings, Scored, Weighing
+from reranker.ranking import SCORE_DECIMALS, Ranking, Scored, Weighing
 from reranker.ranking.confidence import Calibration
 from reranker.ranking.ranker import Combination, Ranker
 from reranker.scoring import pools
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
-from reranker.scoring.shortlist import Scores, Shortlist
 from reranker.scoring.winner import WinnerSearch
 from reranker.trees.tree import Tree
 
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     import nltk
 
     from reranker.parsers.parser import Parser
+    from reranker.ranking.rankings import Rankings
     from reranker.text.conventions import Convention
     from reranker.text.given import GivenText
     from reranker.text.splitting import Form
@@ -83,7 +83,6 @@ class Reranker(Ranker):
         share_freed_memory(self._lanes.count)
         self._ensemble = Ensemble(members, combination, self._lanes)
         self._winner_search = WinnerSearch(self._ensemble)
-        self._shortlist = Shortlist(self._ensemble)
         self.members, self.combination = self._ensemble.members, combination
         weights = [member.model.embedding for member in self.members]
         self.device = ",".join(dict.fromkeys(str(weight.device) for weight in weights))
@@ -150,7 +149,7 @@ class Reranker(Ranker):
             return
         self._lanes.close()
         self.members, self._is_closed = (), True
-        del self._ensemble, self._winner_search, self._shortlist
+        del self._ensemble, self._winner_search
 
     def __enter__(self) -> Self:
         return self
@@ -264,6 +263,8 @@ class Reranker(Ranker):
 
         Raises InputError for a parser that does not work.
         """
+        from reranker.ranking.rankings import Rankings
+
         return Rankings(
             self.stream(
                 text,
@@ -371,17 +372,9 @@ class Reranker(Ranker):
         scorer, search = Scorer(self._ensemble, token_scores), self._winner_search
         score: Callable[[pools.Batch, Cancellation], list[Any]] = scorer.score
         most_tokens = pools.BATCH_TOKENS
-        if top is not None:
-            is_searched = search.pays_off
-
-            def some(batch: pools.Batch, cancellation: Cancellation, top: int) -> Scores:
-                if is_searched:
-                    return search.score(batch, cancellation, scorer, weighing, top)
-                return scorer.score(batch, cancellation)
-
-            score = partial(self._shortlist.scores, score=some, weighing=weighing, top=top)
-            if is_searched:
-                most_tokens = min(most_tokens, search.batch_tokens)
+        if top is not None and search.pays_off(weighing):
+            score = partial(search.score, scorer=scorer, weighing=weighing, top=top)
+            most_tokens = min(most_tokens, search.batch_tokens)
         for nbest, scores in pools.in_order(lists, score, self._lanes, most_tokens):
             yield nbest, self.rank(nbest, scores, weighing, top)
 

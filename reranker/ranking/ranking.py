@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
@@ -197,12 +196,9 @@ class Ranked:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON, which has no infinity: an infinite perplexity is None."""
         data = {name: getattr(self, name) for name in _WRITTEN}
-        if self.token_scores is None:
-            del data["token_scores"]
-        if not self.member_nll:
-            del data["member_nll"]
-        if self.mixed_score is None:
-            del data["mixed_score"]
+        for name in ("token_scores", "member_nll", "mixed_score"):
+            if data[name] in (None, ()):
+                del data[name]
         for name in ("perplexity", "token_perplexity"):
             if data[name] == math.inf:
                 data[name] = None
@@ -353,50 +349,15 @@ class Ranking:
 
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show: the confidence in the best tree, and its drawing."""
-        best = self.best
-        drawing = None if best is None else best._repr_svg_()
-        figures = [] if best is None else [f"candidate {best.index}", f"score {best.score:.1f}"]
-        figures += [
-            f"{name} {value:.0%}"
-            for name, value in (
-                ("confidence", self.confidence),
-                ("better than the parser's first", self.better_than_first),
-            )
-            if value is not None
-        ]
-        heading = ", ".join(figures) or "no usable candidate"
-        return f"<p>{escape(heading)}</p>" + (drawing or f"<pre>{escape(self.tree)}</pre>")
+        from reranker.ranking.rankings import html
+
+        return html(self)
 
     def certainty_data(self) -> dict[str, Any]:
         """Return the entropy, if known."""
         if self.certainty is None:
             return {}
         return {"entropy": round(self.certainty.entropy, SCORE_DECIMALS)}
-
-
-class Rankings(list[Ranking]):
-    """The rankings of a text, one for each sentence."""
-
-    def __repr__(self) -> str:
-        return f"<Rankings of {len(self)} sentences>"
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the constituents of the best trees, one a row, with the ``id`` of their ranking as
-        ``sentence``. Raises InputError without pandas, TreeError as ``Ranked.constituents``
-        does."""
-        from reranker.files.table import data_frame
-        from reranker.ranking.sentence import Constituent
-
-        rows = (
-            (ranking.id, *constituent)
-            for ranking in self
-            for constituent in (ranking.best.constituents if ranking.best else ())
-        )
-        return data_frame(rows, ("sentence", *Constituent._fields))
-
-    def _repr_html_(self) -> str:
-        """Return the HTML that notebooks show: each sentence, one below another."""
-        return "".join(ranking._repr_html_() for ranking in self)
 
 
 def rank(
@@ -447,9 +408,8 @@ def rank(
 
 
 def span_limit(span_nlls: Iterable[float | None], weighing: Weighing) -> float:
-    """Return the greatest ``span_nll``, to 4 decimals, of candidates on the shortlist, from that of
-    each candidate. It is infinite, so that all are on it, without span models, where the parser's
-    scores count too, and under a criterion that divides by tokens."""
+    """Return the greatest ``span_nll`` of candidates on the shortlist, to 4 decimals. All are on it
+    without span models, where the parser's scores count too, and if scores are per token."""
     known = [nll for nll in span_nlls if nll is not None]
     if not known or weighing.lm_weight < 1 or weighing.criterion != "perplexity":
         return math.inf
@@ -461,14 +421,13 @@ def _with_shortlist(ranked: list[Ranked], weighing: Weighing) -> list[Ranked]:
     below the last one on it as the span models find them beyond the limit."""
     limit = span_limit((entry.span_nll for entry in ranked), weighing)
     beyond = [0.0 if entry.span_nll is None else entry.span_nll - limit for entry in ranked]
-    if max(beyond, default=0.0) <= 0:
-        return ranked
-    last = min(entry.score for entry, nats in zip(ranked, beyond, strict=True) if nats <= 0)
+    pairs = [*zip(ranked, beyond, strict=True)]
+    last = min((entry.score for entry, nats in pairs if nats <= 0), default=0.0)
     return [
-        entry
-        if nats <= 0
-        else replace(entry, score=round(last - nats, SCORE_DECIMALS), mixed_score=entry.score)
-        for entry, nats in zip(ranked, beyond, strict=True)
+        replace(entry, score=round(last - nats, SCORE_DECIMALS), mixed_score=entry.score)
+        if nats > 0
+        else entry
+        for entry, nats in pairs
     ]
 
 

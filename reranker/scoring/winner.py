@@ -1,6 +1,9 @@
 """The search for the best few candidates only: exact scores for those that can still be among them,
 and proof that the others cannot. Nothing outside this file depends on the method.
 
+Where span models and language models score together, the former, which read a sentence once for all
+of its candidates, choose those that the latter judge, by the rule of ``ranking.span_limit``.
+
 Words are first predicted with a small stand-in for the output layer (``Coarse``), whose normaliser
 is never above the real one, so that every score is optimistic, at a fifth of the cost. The most
 promising candidates are scored exactly, then those that might still beat them. The features are
@@ -12,6 +15,7 @@ computes for a batch, and ``coarse_output`` makes the stand-in.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from threading import Lock
@@ -28,7 +32,7 @@ from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.models import LanguageModel
 from reranker.process.cancellation import Cancellation
 from reranker.process.machine import return_freed_memory
-from reranker.ranking import Scored, Weighing, mixed_score, repeating
+from reranker.ranking import SCORE_DECIMALS, Scored, Weighing, mixed_score, repeating, span_limit
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble, Layout, Values, products_of
 from reranker.scoring.scorer import Scorer
@@ -67,9 +71,20 @@ class WinnerSearch:
         self._ensemble = ensemble
         self._patience = patience_tokens
         self._lock = Lock()
+        members = enumerate(ensemble.members)
+        spans = [number for number, member in members if isinstance(member, SpanCheckpoint)]
+        is_mixed = 0 < len(spans) < len(ensemble.members)
+        self._span_models = ensemble.of(spans) if is_mixed else None
+
+    def pays_off(self, weighing: Weighing) -> bool:
+        """Return whether the best few are found sooner than all scores."""
+        return self._bounds_pay_off or self._has_shortlist(weighing)
+
+    def _has_shortlist(self, weighing: Weighing) -> bool:
+        return self._span_models is not None and span_limit([0.0], weighing) < math.inf
 
     @cached_property
-    def pays_off(self) -> bool:
+    def _bounds_pay_off(self) -> bool:
         """Return whether upper bounds are enough cheaper than scores to compute them first."""
         full = coarse = 0.0
         for member in self._language_models:
@@ -109,10 +124,33 @@ class WinnerSearch:
         candidates of each sentence, of the second best, and of the parser's first. None for others.
         Raises Stopped if cancelled."""
         top = max(top, 2)
+        if self._span_models is None or not self._has_shortlist(weighing):
+            return self._searched(batch, cancellation, scorer, weighing, top)
+        kept = _kept(batch, self._span_models, cancellation, weighing, top)
+        short = [sentence.only(places) for sentence, (places, _) in zip(batch, kept, strict=True)]
+        # Mixed scores do not know who is on the shortlist: others might take their places.
+        others = max((len(places) - is_on for places, is_on in kept), default=0)
+        scores = self._searched(short, cancellation, scorer, weighing, top + others)
+        results = []
+        for sentence, some, scored in zip(batch, short, scores, strict=True):
+            indices = (candidate.index for candidate in some.nbest.candidates)
+            by_index = dict(zip(indices, scored, strict=True))
+            results.append([by_index.get(each.index) for each in sentence.nbest.candidates])
+        return results
+
+    def _searched(
+        self,
+        batch: Sequence[DistinctCandidates],
+        cancellation: Cancellation,
+        scorer: Scorer,
+        weighing: Weighing,
+        top: int,
+    ) -> list[list[Scored | None]]:
+        """Return ``score`` without a shortlist."""
         with self._lock:  # batches are scored side by side
             self._patience -= sum(sentence.size for sentence in batch)
             is_early = self._patience > 0
-        if is_early:
+        if is_early or not self._bounds_pay_off:
             return [list(scores) for scores in scorer.score(batch, cancellation)]
         fewest = max(FEWEST, 2 * top)
         searched = [
@@ -182,6 +220,30 @@ class WinnerSearch:
                 stand_ins.append(None)
         return_freed_memory()  # clustering takes much
         return stand_ins
+
+
+def _kept(
+    batch: Sequence[DistinctCandidates],
+    span_models: Ensemble,
+    cancellation: Cancellation,
+    weighing: Weighing,
+    top: int,
+) -> list[tuple[set[int], int]]:
+    """Return, for each sentence, the places of the candidates to score, and how many of them are on
+    the shortlist: the others are the next best under the span models, up to ``top``, and the
+    parser's first."""
+    sequences = [tokens for sentence in batch for tokens in sentence.sequences]
+    values = iter(span_models.log_probabilities(sequences, cancellation))
+    kept = []
+    for sentence in batch:
+        places = range(len(sentence.sequences))
+        nlls = [round(float(-next(values).sum(1).sum()), SCORE_DECIMALS) for _ in places]
+        limit = span_limit(nlls, weighing)
+        is_on = [place for place in places if nlls[place] <= limit]
+        best_first = sorted(places, key=lambda place: (nlls[place], place))
+        first = [] if sentence.first is None else [sentence.first]
+        kept.append(({*is_on, *best_first[:top], *first}, len(is_on)))
+    return kept
 
 
 def _keys(places: Places) -> list[tuple[DistinctCandidates, int]]:

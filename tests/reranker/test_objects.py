@@ -16,7 +16,8 @@ from reranker.nbest import from_candidates
 from reranker.nbest.data import Certainty, NBest, Origin, Sentence
 from reranker.plugins.surprisal.sentence import SentenceMeasures, WordMeasures
 from reranker.plugins.surprisal.surprisal import SentenceSurprisal, Surprisals
-from reranker.ranking import Ranked, Ranking, Rankings, Scored, Weighing, rank
+from reranker.ranking import Ranked, Ranking, Scored, Weighing, rank
+from reranker.ranking.rankings import Rankings
 from reranker.ranking.sentence import Constituent
 from reranker.text.reading import TextSentence
 from reranker.trees.tree import MAX_DEPTH, Tree, quoted

@@ -21,7 +21,8 @@ from reranker.nbest import Candidate, NBest, from_candidates, read_nbest
 from reranker.nbest.data import Sentence
 from reranker.parsers.choice import kept_parser
 from reranker.pipeline import Reranker
-from reranker.ranking import Ranking, Rankings, Weighing
+from reranker.ranking import Ranking, Weighing
+from reranker.ranking.rankings import Rankings
 from reranker.scoring import pools
 from reranker.trees.linearize import linearize, linearize_text
 from reranker.trees.tree import Tree

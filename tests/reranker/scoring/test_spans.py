@@ -15,6 +15,7 @@ from reranker.errors import RerankError
 from reranker.nbest import read_nbest
 from reranker.pipeline import Reranker
 from reranker.process.cancellation import Cancellation, Stopped
+from reranker.ranking import Weighing
 from reranker.scoring.spans import SpanSequences, span_log_probabilities
 from reranker.scoring.winner import WinnerSearch
 from reranker.trees.linearize import linearize
@@ -125,7 +126,9 @@ def test_the_best_few_are_those_of_everything() -> None:
     members: list[LoadedMember] = [shipped, member]
     reranker = Reranker(members)
     search = WinnerSearch(reranker._ensemble, patience_tokens=0)
-    assert search.pays_off and not WinnerSearch(Reranker([member])._ensemble).pays_off
+    assert search.pays_off(Weighing()) and not WinnerSearch(Reranker([member])._ensemble).pays_off(
+        Weighing()
+    )
     everything = [r.ranking for r in reranker.rerank_lists(LISTS[:6])]
     reranker._winner_search = search
     for top in (1, 3):

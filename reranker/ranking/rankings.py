@@ -1,0 +1,52 @@
+"""The rankings of a text, and a ranking as notebooks show it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from reranker.files.table import data_frame
+from reranker.ranking.ranking import Ranking
+from reranker.ranking.sentence import Constituent
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Rankings(list[Ranking]):
+    """The rankings of a text, one for each sentence."""
+
+    def __repr__(self) -> str:
+        return f"<Rankings of {len(self)} sentences>"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the constituents of the best trees, one a row, with the ``id`` of their ranking as
+        ``sentence``. Raises InputError without pandas, TreeError as ``Ranked.constituents``
+        does."""
+        rows = (
+            (ranking.id, *constituent)
+            for ranking in self
+            for constituent in (ranking.best.constituents if ranking.best else ())
+        )
+        return data_frame(rows, ("sentence", *Constituent._fields))
+
+    def _repr_html_(self) -> str:
+        """Return the HTML that notebooks show: each sentence, one below another."""
+        return "".join(ranking._repr_html_() for ranking in self)
+
+
+def html(ranking: Ranking) -> str:
+    """Return the confidence in the best tree, and its drawing."""
+    best = ranking.best
+    drawing = None if best is None else best._repr_svg_()
+    figures = [] if best is None else [f"candidate {best.index}", f"score {best.score:.1f}"]
+    figures += [
+        f"{name} {value:.0%}"
+        for name, value in (
+            ("confidence", ranking.confidence),
+            ("better than the parser's first", ranking.better_than_first),
+        )
+        if value is not None
+    ]
+    heading = ", ".join(figures) or "no usable candidate"
+    return f"<p>{escape(heading)}</p>" + (drawing or f"<pre>{escape(ranking.tree)}</pre>")
