@@ -51,7 +51,7 @@ class Weighing:
     """The bonus in nats; negative if models prefer trees with too many brackets."""
     shortlist: float = math.inf
     """The nats by which span models may find a candidate worse than their best one; those that they
-    find worse still come last, in the span models' order (``span_limit``)."""
+    find worse still come last (``span_limit``)."""
 
     def __repr__(self) -> str:
         return short_repr(self)
@@ -153,7 +153,7 @@ class Ranked:
     only, or if their probabilities were averaged."""
 
     mixed_score: float | None = None
-    """The score without a shortlist, of a candidate that is not on it; else None."""
+    """The score of a candidate before it was put behind the shortlist; else None."""
 
     origin: Origin | None = field(default=None, compare=False)
     """The place of the sentence in the parsed text, as in ``Ranking``."""
@@ -246,8 +246,8 @@ class Ranking:
     beaten: int = 0
     """The number of candidates left out because they are not among the requested best."""
     margin: float | None = None
-    """The best score minus the score of the next different candidate, which may have been left out;
-    None without one, or if the difference overflows."""
+    """The best score minus the score of the next different candidate on the shortlist, which may
+    have been left out; None without one, or if the difference overflows."""
     confidence: float | None = None
     """The share of the best tree's brackets that should be right: the mean of their probabilities.
     None where the parser cannot tell (``certainty``)."""
@@ -367,8 +367,7 @@ def rank(
 ) -> Ranking:
     """Order the candidates of a list; ``scores[i]`` is candidate i's score, or None if the
     candidate is known not to be among the requested best or the two best. Ties keep the parser's
-    order. Candidates that are not on the shortlist (``Weighing.shortlist``) come last, in the span
-    models' order; their scores say so.
+    order. Candidates that are not on the shortlist (``Weighing.shortlist``) come last.
 
     A duplicate takes the score of the candidate that it repeats, so it comes after that one. With a
     weight below 1 a candidate without a parser score is rejected (``no-score``). Raises RerankError
@@ -390,7 +389,8 @@ def rank(
             usable.append((candidate, scored))
             mixed[candidate.index] = score
     ranked = [_ranked(nbest, candidate, scored, mixed) for candidate, scored in usable]
-    ranked = _with_shortlist(ranked, weighing)
+    limit = span_limit((entry.span_nll for entry in ranked), weighing)
+    ranked = _with_shortlist(ranked, limit)
     ranked.sort(key=lambda entry: (-entry.score, entry.index))
     rejected.sort(key=lambda entry: (entry.index, entry.line))
     fallback = "" if ranked else replace(nbest, rejected=tuple(rejected)).fallback
@@ -400,7 +400,7 @@ def rank(
         tuple(rejected),
         fallback,
         beaten,
-        _margin(ranked),
+        _margin(ranked, limit),
         origin=nbest.origin,
         certainty=nbest.certainty,
         repaired=repaired,
@@ -416,23 +416,23 @@ def span_limit(span_nlls: Iterable[float | None], weighing: Weighing) -> float:
     return round(min(known), SCORE_DECIMALS) + weighing.shortlist
 
 
-def _with_shortlist(ranked: list[Ranked], weighing: Weighing) -> list[Ranked]:
-    """Return the candidates, with other scores for those that are not on the shortlist: as far
-    below the last one on it as the span models find them beyond the limit."""
-    limit = span_limit((entry.span_nll for entry in ranked), weighing)
+def _with_shortlist(ranked: list[Ranked], limit: float) -> list[Ranked]:
+    """Return the candidates, with lower scores for those beyond the limit that would come before
+    others: as far below the last on the shortlist as the span models find them beyond the limit."""
     beyond = [0.0 if entry.span_nll is None else entry.span_nll - limit for entry in ranked]
     pairs = [*zip(ranked, beyond, strict=True)]
     last = min((entry.score for entry, nats in pairs if nats <= 0), default=0.0)
     return [
         replace(entry, score=round(last - nats, SCORE_DECIMALS), mixed_score=entry.score)
-        if nats > 0
+        if nats > 0 and entry.score > last - nats
         else entry
         for entry, nats in pairs
     ]
 
 
-def _margin(ranked: Sequence[Ranked]) -> float | None:
-    scores = [entry.score for entry in ranked if entry.duplicate_of is None]
+def _margin(ranked: Sequence[Ranked], limit: float) -> float | None:
+    on_list = (entry for entry in ranked if entry.span_nll is None or entry.span_nll <= limit)
+    scores = [entry.score for entry in on_list if entry.duplicate_of is None]
     if len(scores) < 2 or not math.isfinite(scores[0] - scores[1]):
         return None
     return round(scores[0] - scores[1], SCORE_DECIMALS)

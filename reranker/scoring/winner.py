@@ -123,14 +123,13 @@ class WinnerSearch:
         """Return the scores, as ``Scorer.score`` does, of at least the ``top`` best distinct
         candidates of each sentence, of the second best, and of the parser's first. None for others.
         Raises Stopped if cancelled."""
-        top = max(top, 2)
         if self._span_models is None or not self._has_shortlist(weighing):
-            return self._searched(batch, cancellation, scorer, weighing, top)
+            return self._searched(batch, cancellation, scorer, weighing, max(top, 2))
         kept = _kept(batch, self._span_models, cancellation, weighing, top)
         short = [sentence.only(places) for sentence, (places, _) in zip(batch, kept, strict=True)]
         # Mixed scores do not know who is on the shortlist: others might take their places.
         others = max((len(places) - is_on for places, is_on in kept), default=0)
-        scores = self._searched(short, cancellation, scorer, weighing, top + others)
+        scores = self._searched(short, cancellation, scorer, weighing, max(top, 2) + others)
         results = []
         for sentence, some, scored in zip(batch, short, scores, strict=True):
             indices = (candidate.index for candidate in some.nbest.candidates)
@@ -230,8 +229,7 @@ def _kept(
     top: int,
 ) -> list[tuple[set[int], int]]:
     """Return, for each sentence, the places of the candidates to score, and how many of them are on
-    the shortlist: the others are the next best under the span models, up to ``top``, and the
-    parser's first."""
+    the shortlist: the others are the parser's first and, if the list is too short, all."""
     sequences = [tokens for sentence in batch for tokens in sentence.sequences]
     values = iter(span_models.log_probabilities(sequences, cancellation))
     kept = []
@@ -240,9 +238,10 @@ def _kept(
         nlls = [round(float(-next(values).sum(1).sum()), SCORE_DECIMALS) for _ in places]
         limit = span_limit(nlls, weighing)
         is_on = [place for place in places if nlls[place] <= limit]
-        best_first = sorted(places, key=lambda place: (nlls[place], place))
-        first = [] if sentence.first is None else [sentence.first]
-        kept.append(({*is_on, *best_first[:top], *first}, len(is_on)))
+        others = [sentence.first] if sentence.first is not None else []
+        if len(is_on) < top:
+            others = [*places]
+        kept.append(({*is_on, *others}, len(is_on)))
     return kept
 
 

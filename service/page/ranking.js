@@ -44,12 +44,17 @@ export function rank(sentence, weight) {
     rejected,
     best: ranking[0] ?? null,
     runnerUp,
-    margin: runnerUp && marginOf(ranking[0].score - runnerUp.score),
+    margin: marginOf(sentence, weight, ranking[0], runnerUp),
   };
 }
 
-// Null if it is too large for a number.
-const marginOf = (difference) => (Number.isFinite(difference) ? rounded(difference) : null);
+// Null without a runner-up, and if it is too large for a number. At weight 1 the server knows better:
+// candidates that the span models have put last are no runners-up.
+function marginOf(sentence, weight, best, runnerUp) {
+  if (weight === 1 && sentence.margin !== undefined) return sentence.margin;
+  const difference = runnerUp ? best.score - runnerUp.score : Infinity;
+  return Number.isFinite(difference) ? rounded(difference) : null;
+}
 
 /** The models' part of the score: the server's score at weight 1, which may be tuned. */
 export const modelsScore = (candidate) =>

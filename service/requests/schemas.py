@@ -420,7 +420,7 @@ class RankedCandidate(_Figures):
         None, description="each model's part of nll, if there are two or more"
     )
     mixed_score: float | None = Field(
-        None, description="off the span models' shortlist only: the score that it would have on it"
+        None, description="put behind the span models' shortlist: its score without one"
     )
     tree: str | None = Field(None, description="with return_trees")
 

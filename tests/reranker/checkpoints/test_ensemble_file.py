@@ -85,7 +85,7 @@ def test_confidence_and_shortlist_beside_checkpoints(
 ) -> None:
     one, two = paths
     beside = one.parent / "confidence.toml"
-    known = Calibration(Weighing(shortlist=3.0), -0.25, (0.5, 1.0))
+    known = Calibration(Weighing(0.5, shortlist=3.0), -0.25, (0.5, 1.0))
     plain = WeighedModels(paths, Weighing())
     assert named_models(paths) == plain
     write_ensemble_file(beside, WeighedModels(paths, Weighing(0.5, shortlist=3.0), known))

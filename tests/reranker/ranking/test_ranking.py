@@ -235,8 +235,8 @@ def by_spans(nll: float, span_nll: float) -> Scored:
 
 
 def test_the_shortlist_by_hand() -> None:
-    """The limit is 5 + 3: the third candidate, though best in all, comes last but one, 1 nat below
-    the worst on the list, and the fourth 2.5."""
+    """The limit is 5 + 3: the third candidate, though best in all, comes 1 nat below the worst on
+    the list; the fourth is worse as it is."""
     scores = [by_spans(21.0, 5.0), by_spans(20.0, 8.0), by_spans(11.0, 9.0), by_spans(30.0, 10.5)]
     lists = nbest(-1.0, -2.0, -3.0, -4.0)
     ranking = rank(lists, scores, Weighing(shortlist=3.0))
@@ -244,11 +244,13 @@ def test_the_shortlist_by_hand() -> None:
         (1, -20.0, None),
         (0, -21.0, None),
         (2, -22.0, -11.0),
-        (3, -23.5, -30.0),
+        (3, -30.0, None),
     ]
     assert ranking.margin == 1.0
     assert "mixed_score" not in ranking[0].to_dict()
     assert ranking[2].to_dict()["mixed_score"] == -11.0
+    # With the first alone on the list there is nobody to be ahead of.
+    assert rank(lists, scores, Weighing(shortlist=0.0)).margin is None
 
 
 def test_without_a_shortlist_all_are_judged() -> None:

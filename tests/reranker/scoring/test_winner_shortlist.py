@@ -47,7 +47,7 @@ def test_the_best_are_those_of_the_whole_ranking(
 
 def test_language_models_judge_the_shortlist_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[int] = []
-    second, score = _second(lists()[0]), Scorer.score
+    score = Scorer.score
 
     def counted(self: Scorer, batch: list[DistinctCandidates], *rest: object) -> list[list[Scored]]:
         judged.extend(len(sentence.sequences) for sentence in batch)
@@ -56,13 +56,7 @@ def test_language_models_judge_the_shortlist_alone(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Scorer, "score", counted)
     monkeypatch.setattr(loaded()._winner_search, "_patience", 1_000_000)
     (best,) = loaded().rerank_lists(lists()[:1], Weighing(shortlist=0.0), top=1)
-    assert judged == [len({0, best[0].index, *second})]
-
-
-def _second(nbest: NBest) -> list[int]:
-    """Return the best two under the span models alone."""
-    with Reranker.load(ROOT / "ckpt/fast.toml", threads=1) as spans:
-        return [one.index for one in spans.rerank(nbest) if one.duplicate_of is None][:2]
+    assert judged == [len({0, best[0].index})]
 
 
 def test_the_default_ensemble_has_one() -> None:

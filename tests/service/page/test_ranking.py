@@ -17,10 +17,11 @@ from reranker.ranking import Scored, Weighing, rank
 
 RANKING = Path(__file__).parents[3] / "service" / "page" / "ranking.js"
 SCRIPT = """
-const [source, lists, weights] = JSON.parse(require("fs").readFileSync(0));
+const [source, lists, weights, margins] = JSON.parse(require("fs").readFileSync(0));
 import("data:text/javascript," + encodeURIComponent(source)).then(({rank}) => {
     console.log(JSON.stringify(lists.map((candidates, place) => {
-        const {ranking, rejected, margin} = rank({candidates, rejected: []}, weights[place]);
+        const {ranking, rejected, margin} = rank(
+            {candidates, rejected: [], margin: margins[place]}, weights[place]);
         return {
             ranking: ranking.map((ranked) => [ranked.index, ranked.score, ranked.duplicateOf]),
             rejected: rejected.map(({index, code, message}) => [index, code, message]),
@@ -37,6 +38,7 @@ def test_ranking_in_the_page_is_ranking_in_python_to_the_last_bit() -> None:
     draw = random.Random(5)
     lists: list[Any] = []
     weights: list[float] = []
+    margins: list[float | None] = []
     wanted: list[Any] = []
     for _ in range(400):
         scores: list[Scored] = []
@@ -74,7 +76,8 @@ def test_ranking_in_the_page_is_ranking_in_python_to_the_last_bit() -> None:
             ]
         )
         weights.append(weight)
-    given = json.dumps([RANKING.read_text(encoding="utf-8"), lists, weights])
+        margins.append(ranking.margin if weight == 1 else None)
+    given = json.dumps([RANKING.read_text(encoding="utf-8"), lists, weights, margins])
     command = ["node", "-e", SCRIPT]
     done = subprocess.run(command, input=given, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
