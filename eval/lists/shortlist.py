@@ -1,4 +1,4 @@
-"""What a shortlist costs: F1, winners changed and candidates judged, by its length in nats.
+"""The cost of a shortlist: F1, winners changed and candidates judged, by its length in nats.
 
     rerank parse dev.txt --tokens --models ckpt/*.pt --output ranked --out dev.jsonl
     python eval/lists/shortlist.py dev.jsonl dev.mrg --gold-tags
