@@ -61,7 +61,7 @@ def link_to_repository(app: Sphinx, page: str, source: list[str]) -> None:
         ):
             return found[0]  # whose existence Sphinx checks
         if not target.exists():
-            raise ExtensionError(f"{page}: there is no file {found[1]}")
+            raise ExtensionError(f"{page}: {found[1]} is not in the repository")
         return f"]({_REPOSITORY}{target.relative_to(DOCS.parent)}{found[2] or ''})"
 
     source[0] = _LINK.sub(link, source[0])

@@ -237,7 +237,7 @@ def _beside(paths: Sequence[Path]) -> WeighedModels | None:
     if folders or not path.is_file():
         return None
     models = _parsed(path)
-    if sorted(each.name for each in models.paths) != sorted(each.name for each in paths):
+    if len(models.paths) != len(paths):
         return None
     hashes = [file_sha256(each, MOST_BYTES) for each in paths]
     return models if sorted(models.sha256) == sorted(hashes) else None

@@ -71,7 +71,7 @@ class Format(Generic[Made]):
     device. Raises one of several errors for parts that do not fit together."""
     title: str = "a checkpoint"
     others: Mapping[str, str] = field(default_factory=dict)
-    """What to say of files of other kinds, by their architecture."""
+    """The descriptions of files of other kinds, by their architecture."""
 
     def matches(self, content: Any) -> bool:
         """Return whether the content claims to be of this kind."""

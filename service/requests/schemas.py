@@ -384,7 +384,7 @@ FORMS: dict[str, Forms] = {
     ),
     "/score": Forms(NoOptions, trees=ScoreRequest),
 }
-"""What may be sent to each path."""
+"""The forms of body that each path takes."""
 
 
 class Model(BaseModel):

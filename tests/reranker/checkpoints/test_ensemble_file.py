@@ -92,6 +92,9 @@ def test_confidence_and_shortlist_beside_checkpoints(
     assert named_models(paths) == WeighedModels(paths, Weighing(shortlist=3.0), known)
     assert named_models(paths[::-1]).calibration == known
     assert named_models(paths, "average") == plain
+    renamed = one.rename(one.with_name("first.pt"))
+    assert named_models([renamed, two]).calibration == known
+    renamed.rename(one)
     # Of other models nothing is known: one of the two, one twice, one retrained.
     for others in ([one], [one, one]):
         assert named_models(others).calibration is None
