@@ -69,14 +69,14 @@ class Recursion:
         self.open: Values = np.full((words, words + 1), -np.inf)  # [start, width]
         self.part: Values = np.full((words + 1, words + 1), -np.inf)  # [end, width]
         for width in range(1, words + 1):
-            starts = np.arange(words - width + 1)
+            spans = words - width + 1
+            inside = self.sequence[:spans, width]
             if width > 1:
-                self.sequence[starts, width] = total(self.splits(width))
-            inside = self.sequence[starts, width]
-            closed = inside + labels[starts, starts + width - 1]
-            self.closed[starts, width] = closed
-            self.open[starts, width] = either(inside, closed)
-            self.part[starts + width, width] = closed if width > 1 else self.open[starts, 1]
+                inside[:] = total(self.splits(width))
+            closed = self.closed[:spans, width]
+            np.add(inside, labels.diagonal(width - 1), out=closed)
+            self.open[:spans, width] = either(inside, closed)
+            self.part[width:, width] = closed if width > 1 else self.open[:spans, 1]
 
     def splits(self, width: int) -> Values:
         """Return, for every span of this width, the score of the best sequence for each width of

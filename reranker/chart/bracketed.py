@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,19 +27,29 @@ def bracketed(
     >>> bracketed(spans, ["S VP", "NP"], ["See", "it"], ["VB", "PRP"], "TOP")[0]
     '(TOP (S (VP (VB See) (NP (PRP it)))))'
     """
-    opened: list[list[str]] = [[] for _ in words]
-    closed: list[list[str]] = [[] for _ in words]
+    opened: list[tuple[str, ...]] = [()] * len(words)
+    closed = opened.copy()
     for start, end, label in spans:
-        names = labels[label].split(" ")
-        opened[start] += names
-        closed[end - 1] = [*reversed(names), *closed[end - 1]]
+        before, behind = _brackets(labels[label])
+        opened[start] += before
+        closed[end - 1] = behind + closed[end - 1]
     text, tokens = [f"({root}"], list[str]()
     for word, tag, before, behind in zip(words, tags, opened, closed, strict=True):
-        text += [f" ({name}" for name in before]
-        text += [f" ({tag} {word})", ")" * len(behind)]
-        tokens += [f"({name}" for name in before]
-        tokens += [word, *(f"){name}" for name in behind)]
+        text += [f" {name}" for name in before]
+        text += f" ({tag} {word})", ")" * len(behind)
+        tokens += *before, word, *behind
     return "".join(text) + ")", tuple(tokens)
+
+
+@lru_cache(maxsize=4_096)
+def _brackets(label: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the tokens that open and close the brackets of a label.
+
+    >>> _brackets("S VP")
+    (('(S', '(VP'), (')VP', ')S'))
+    """
+    names = label.split(" ")
+    return tuple(f"({name}" for name in names), tuple(f"){name}" for name in reversed(names))
 
 
 # Tags on which the English treebanks agree. EVALB leaves out words by these tags, and does not
@@ -71,16 +82,17 @@ def best_tags(
     that tag. Without ``tags`` all other words are ``XX``."""
     always = _FIXED if punctuation is None else {}
     marks = _PUNCTUATION if punctuation is None else punctuation
+    if not tags:
+        return tuple(always.get(word, UNKNOWN_TAG) for word in words)
     is_punctuation = np.array([tag in marks for tag in tags], bool)
+    of_marks = log_probabilities.argmax(1).tolist()
+    of_words = of_marks
+    if not is_punctuation.all():
+        of_words = np.where(is_punctuation, -np.inf, log_probabilities).argmax(1).tolist()
     chosen = []
-    for word, row in zip(words, log_probabilities, strict=True):
-        fixed = always.get(word)
-        if fixed is None:
-            is_spelled = any(map(str.isalnum, word)) if punctuation is None else has_letters(word)
-            if is_spelled and not is_punctuation.all():
-                row = np.where(is_punctuation, -np.inf, row)
-            fixed = tags[int(row.argmax())] if tags else UNKNOWN_TAG
-        chosen.append(fixed)
+    for word, of_mark, of_word in zip(words, of_marks, of_words, strict=True):
+        is_spelled = any(map(str.isalnum, word)) if punctuation is None else has_letters(word)
+        chosen.append(always.get(word) or tags[of_word if is_spelled else of_mark])
     return tuple(chosen)
 
 

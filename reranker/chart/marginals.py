@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from reranker.chart.best import Gains, Recursion, Values
 
 _NEGLIGIBLE = 1e-12  # P(there is a constituent)
+_AT_ONCE = 256  # spans whose labels' scores fit into a processor's cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,15 +31,14 @@ def marginals(gains: Gains, temperature: float = 1.0) -> Marginals:
     labels = _label_sums(gains, temperature)
     inside = _inside(labels)
     weights = _outside(inside)
-    places = np.argwhere(weights >= _NEGLIGIBLE)
-    starts, lasts = places.T
-    scores = gains.labels[starts, lasts].astype(np.float64) - gains.none[starts, lasts, None]
-    scores /= temperature
-    shares = np.exp(scores - labels[starts, lasts, None])
-    probabilities = weights[starts, lasts, None] * shares
+    starts, widths = np.nonzero(weights >= _NEGLIGIBLE)
+    lasts = starts + widths - 1
+    scores = _scores(gains, starts, lasts, temperature)
+    probabilities = np.exp(scores - labels[starts, lasts, None])
+    probabilities *= weights[starts, widths, None]
     log_partition = float(inside.open[0, inside.words])
     entropy = log_partition - float((probabilities * scores).sum())
-    return Marginals(places, probabilities, log_partition, max(0.0, entropy))
+    return Marginals(np.stack([starts, lasts], 1), probabilities, log_partition, max(0.0, entropy))
 
 
 def log_partition(gains: Gains, temperature: float = 1.0) -> float:
@@ -47,12 +47,23 @@ def log_partition(gains: Gains, temperature: float = 1.0) -> float:
     return float(inside.open[0, inside.words])
 
 
+def _scores(
+    gains: Gains, starts: NDArray[np.int64], lasts: NDArray[np.int64], temperature: float
+) -> Values:
+    """Return the scores of the labels of some spans, [spans, L]."""
+    scores: Values = gains.labels[starts, lasts].astype(np.float64)
+    scores -= gains.none[starts, lasts, None]
+    scores /= temperature
+    return scores
+
+
 def _label_sums(gains: Gains, temperature: float) -> Values:
     """Return the logarithm of the sum over labels of exp(score), [n, n]."""
     sums = np.zeros_like(gains.none)
-    for start, (labels, none) in enumerate(zip(gains.labels, gains.none, strict=True)):
-        scores = labels[start:].astype(np.float64) - none[start:, None]
-        sums[start, start:] = _log_sum(scores / temperature)
+    all_starts, all_lasts = np.nonzero(np.tri(len(sums), dtype=bool).T)
+    for first in range(0, len(all_starts), _AT_ONCE):
+        starts, lasts = (each[first : first + _AT_ONCE] for each in (all_starts, all_lasts))
+        sums[starts, lasts] = _log_sum(_scores(gains, starts, lasts, temperature))
     return sums
 
 
@@ -62,30 +73,34 @@ def _inside(labels: Values) -> Recursion:
 
 
 def _outside(inside: Recursion) -> Values:
-    """Return P(there is a constituent) by its first and last word, [n, n]: the inside recursion
-    backwards, where each sum shares out its probability among its terms."""
+    """Return P(there is a constituent) by its first word and its width, [n, n + 1]: the inside
+    recursion backwards, where each sum shares out its probability among its terms."""
     words = inside.words
-    inside_of = np.zeros((words, words))
-    of_open, of_part = np.zeros((words, words + 1)), np.zeros((words + 1, words + 1))
+    of_closed, of_open = np.zeros((words, words + 1)), np.zeros((words, words + 1))
+    of_part = np.zeros((words + 1, words + 1))
     of_open[0, words] = 1.0
     for width in range(words, 0, -1):
-        starts = np.arange(words - width + 1)
-        opened, part = of_open[starts, width], of_part[starts + width, width]
+        spans = words - width + 1
+        opened, part = of_open[:spans, width], of_part[width:, width]
         if width == 1:  # a single word is the same as an open item
-            opened, part = opened + part, np.zeros(len(starts))
-        sequence, whole = inside.sequence[starts, width], inside.open[starts, width]
-        closed = opened * np.exp(inside.closed[starts, width] - whole) + part
-        inside_of[starts, starts + width - 1] = closed
+            opened, part = opened + part, np.zeros(spans)
+        sequence, whole = inside.sequence[:spans, width], inside.open[:spans, width]
+        closed = opened * np.exp(inside.closed[:spans, width] - whole) + part
+        of_closed[:spans, width] = closed
         if width > 1:
             weight = opened * np.exp(sequence - whole) + closed
-            shares = np.exp(inside.splits(width) - sequence[:, None]) * weight[:, None]
-            of_open[: len(starts), 1:width] += shares
+            shares = np.exp(inside.splits(width) - sequence[:, None])
+            shares *= weight[:, None]
+            of_open[:spans, 1:width] += shares
             of_part[width:, width - 1 : 0 : -1] += shares
-    return inside_of
+    return of_closed
 
 
 def _log_sum(values: Values) -> Values:
     """Return the log of the sum of exp over the last axis."""
     most: Values = values.max(-1)
-    total: Values = most + np.log(np.exp(values - most[..., None]).sum(-1))
+    shares = values - most[..., None]
+    total: Values = np.exp(shares, out=shares).sum(-1)
+    np.log(total, out=total)
+    total += most
     return total

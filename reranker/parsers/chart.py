@@ -128,7 +128,7 @@ def gains_of(table: SpanTable) -> tuple[Gains, float]:
     """Return the gains of all labels that have a name, for a chart, and the log-probability of the
     tree without any constituent."""
     none = table.labels[:, :, NO_LABEL].astype(np.float64)
-    without = float(none[np.triu_indices(len(none))].sum())
+    without = float(none[np.tri(len(none), dtype=bool).T].sum())
     return Gains(table.labels[:, :, RARE_LABEL + 1 :], none), without
 
 
@@ -137,10 +137,13 @@ def certainty_of(gains: Gains, labels: Sequence[str], temperature: float) -> Cer
     several brackets counts for each of them."""
     spans = marginals(gains, temperature)
     probabilities: dict[tuple[int, int, str], float] = {}
-    for row, label in np.argwhere(spans.probabilities >= LEAST_PROBABILITY).tolist():
-        start, last = spans.places[row].tolist()
+    found = np.flatnonzero(spans.probabilities >= LEAST_PROBABILITY)
+    rows, numbers = np.divmod(found, spans.probabilities.shape[1])
+    values = spans.probabilities.ravel()[found].tolist()
+    for (start, last), label, value in zip(
+        spans.places[rows].tolist(), numbers.tolist(), values, strict=True
+    ):
         for name in dict.fromkeys(labels[label].split(" ")):
             key = start, last + 1, name
-            before = probabilities.get(key, 0.0)
-            probabilities[key] = min(1.0, before + float(spans.probabilities[row, label]))
+            probabilities[key] = min(1.0, probabilities.get(key, 0.0) + value)
     return Certainty(probabilities, spans.entropy)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import sys
+import weakref
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
 
-from reranker.chart.best import Chart, Span
+from reranker.chart.best import Chart, Derivation, Span, Values
 from reranker.chart.k_best import k_best
 from tests.reranker.chart.trees import all_trees, gains_of, random_gains, score
 
@@ -56,6 +59,68 @@ def test_of_equal_trees_the_one_with_fewer_brackets_comes_first() -> None:
     assert len(trees) == 27  # three spans, each with one of two labels or none
     assert trees[0].spans == () == Chart(gains_of(np.zeros((2, 2, 2)))).best().spans
     assert trees == k_best(Chart(gains_of(np.zeros((2, 2, 2)))), 100)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_equal_trees_have_one_order(seed: int) -> None:
+    """Every list is in the order of its derivations' alternatives and ranks below, however few of
+    them are asked for."""
+    gains = np.random.default_rng(seed).integers(-1, 2, (4, 4, 2)).astype(float)
+    trees = k_best(Chart(gains_of(gains)), 10_000)
+    assert trees == [Derivation(-cost, spans) for cost, spans in all_open(gains, 0, 4)]
+    assert k_best(Chart(gains_of(gains)), 7) == trees[:7]
+
+
+Listed = list[tuple[float, tuple[Span, ...]]]  # the cost and the constituents
+
+
+def all_open(gains: Values, start: int, end: int) -> Listed:
+    kinds = all_sequences(gains, start, end), all_closed(gains, start, end)
+    return in_order(
+        (cost, kind, rank, 0, spans)
+        for kind, derivations in enumerate(kinds)
+        for rank, (cost, spans) in enumerate(derivations)
+    )
+
+
+def all_closed(gains: Values, start: int, end: int) -> Listed:
+    labels = enumerate(np.argsort(-gains[start, end - 1], kind="stable").tolist())
+    inside = [*enumerate(all_sequences(gains, start, end))]
+    return in_order(
+        (cost - gains[start, end - 1, label], 0, first, second, (Span(start, end, label), *spans))
+        for first, label in labels
+        for second, (cost, spans) in inside
+    )
+
+
+def all_sequences(gains: Values, start: int, end: int) -> Listed:
+    if end - start == 1:
+        return [(0.0, ())]
+    return in_order(
+        (left[0] + right[0], middle, first, second, (*left[1], *right[1]))
+        for middle in range(start + 1, end)
+        for first, left in enumerate(all_open(gains, start, middle))
+        for second, right in enumerate(
+            (all_open if end - middle == 1 else all_closed)(gains, middle, end)
+        )
+    )
+
+
+def in_order(derivations: Iterable[tuple[float, int, int, int, tuple[Span, ...]]]) -> Listed:
+    return [(float(cost), spans) for cost, *_, spans in sorted(derivations)]
+
+
+def test_a_chart_goes_with_its_trees() -> None:
+    """Without waiting for Python's collector, which does not know how large tables are."""
+    gc.disable()
+    try:
+        chart = Chart(random_gains(9, 3, 7))
+        assert len(k_best(chart, 10)) == 10
+        held = weakref.ref(chart)
+        del chart
+        assert held() is None
+    finally:
+        gc.enable()
 
 
 def test_long_sentences() -> None:
