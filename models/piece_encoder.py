@@ -19,8 +19,10 @@ from reranker.models.batch import PADDING
 from reranker.models.layer import start_normal
 from reranker.models.products import linear, packed, step_rows
 
-# Ways to compute attention, the quicker one for a row at a time without gradients.
+# Ways to compute attention: the quick one for a row at a time without gradients, the one in few
+# kernels for rounded products on a GPU.
 _PLAIN, _QUICK = [SDPBackend.MATH], [SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]
+_ON_GPU = [SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 _MOST = {
     "size": 4_096, "inner_size": 16_384, "layers": 48, "positions": 4_096, "distance_classes": 256,
 }  # fmt: skip
@@ -118,7 +120,7 @@ class PieceEncoder(nn.Module):
         is_rough = dtype != data.dtype and dtype == torch.bfloat16
         with (
             torch.autocast(data.device.type, dtype=torch.bfloat16, enabled=is_rough),
-            sdpa_kernel(_QUICK if is_scoring and data.device.type == "cpu" else _PLAIN),
+            sdpa_kernel(self._attention(is_scoring, is_rough)),
         ):
             attend = partial(self._attend, length=longest, mask=self._mask(is_read, data.shape[1]))
             data = self._through_layers(data, attend)
@@ -158,6 +160,11 @@ class PieceEncoder(nn.Module):
             last = (pieces != PADDING).sum((1, 2)).cumsum(0) - 1
             read.append(data[start + last].unsqueeze(1))
         return read
+
+    def _attention(self, is_scoring: bool, is_rough: bool) -> list[SDPBackend]:
+        if self.embedding.device.type == "cpu":
+            return _QUICK if is_scoring else _PLAIN
+        return _ON_GPU if is_rough else _PLAIN
 
     def _through_layers(self, data: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
         for layer in self.layers.layers:

@@ -19,7 +19,7 @@ from reranker.checkpoints.span_file import SpanCheckpoint, load_span_model, save
 from reranker.errors import InputError
 from reranker.files.output import output_path
 from reranker.plugins.training.span_temperature import fitted_temperature
-from reranker.plugins.training.spans import labelled
+from reranker.plugins.training.spans import Lexicon, labelled
 from reranker.process.flags import reporting_errors, script_parser
 from reranker.trees.linearize import linearize_tagged
 from reranker.trees.treebank import read_treebank, treebank_files
@@ -37,11 +37,12 @@ def main() -> int:
     models = [*map(load_span_model, arguments.models)]
     mean = averaged(arguments.models, models)
     trees = map(linearize_tagged, read_treebank(arguments.dev))
-    dev = [labelled(mean.vocabulary, tree) for tree in trees if tree.words]
+    lexicon = Lexicon()
+    dev = [labelled(mean.vocabulary, lexicon, tree) for tree in trees if tree.words]
     information = {
         **mean.information,
         "mean_of": [model.sha256 for model in models],
-        "temperature": fitted_temperature(mean.model, dev),
+        "temperature": fitted_temperature(mean.model, dev, lexicon.table(mean.vocabulary)),
     }
     information.pop("dev_perplexity", None)  # it is the first one's
     save_span_model(out, mean.model, mean.vocabulary, information, torch.int8)

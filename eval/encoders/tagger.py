@@ -29,8 +29,8 @@ from reranker.checkpoints.span_file import SpanCheckpoint, load_span_model
 from reranker.errors import InputError
 from reranker.files.output import output_path
 from reranker.files.table import aligned
-from reranker.models.batch import PADDING, source_batch
-from reranker.plugins.training.spans import labelled, same_length
+from reranker.models.batch import PADDING
+from reranker.plugins.training.spans import Lexicon, labelled, same_length
 from reranker.process.flags import positive, reporting_errors, script_parser
 from reranker.trees.linearize import linearize_tagged
 from reranker.trees.treebank import read_treebank, treebank_files
@@ -101,13 +101,14 @@ def read_words(
     """Read the sentences of a treebank as in scoring, but several of the same length at once.
     Raises InputError if none of its tags can be learned."""
     trees = map(linearize_tagged, read_treebank([name]))
-    sentences = [labelled(model.vocabulary, tree) for tree in trees if tree.words]
+    lexicon = Lexicon()
+    sentences = [labelled(model.vocabulary, lexicon, tree) for tree in trees if tree.words]
+    table = lexicon.table(model.vocabulary)
     read, tags = [], []
     for numbers in same_length(range(len(sentences)), sentences, _WORDS, _SPANS):
         batch = [sentences[number] for number in numbers]
-        words = torch.tensor([each.words for each in batch]).T.contiguous()
         with torch.inference_mode():
-            data = model.model.read(words, source_batch([each.features for each in batch]))
+            data = model.model.read(*table.read([each.words for each in batch]))
         read.append(data[1:-1].transpose(0, 1).flatten(0, 1).half())
         tags.append(torch.tensor([each.tags for each in batch]).flatten())
     known = torch.cat([torch.empty(0, dtype=torch.int64), *tags])

@@ -96,6 +96,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "span models: learn from this larger span model's probabilities as well as from the trees"
     )
     add("--teacher", type=Path, metavar="FILE.pt", help=text)
+    text = (
+        "with --teacher: plain text, a sentence a line, words separated by spaces, of which its "
+        "probabilities are all there is to learn"
+    )
+    add("--taught-text", type=Path, nargs="+", metavar="TEXT", help=text)
     text = "read only the first, most frequent N of them (default: %(default)s)"
     add(
         "--vector-words",

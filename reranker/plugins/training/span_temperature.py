@@ -12,13 +12,15 @@ from reranker.chart.best import Gains
 from reranker.chart.marginals import log_partition
 from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL
 from reranker.models.span_model import SpanModel
-from reranker.plugins.training.spans import LabelledSentence
+from reranker.plugins.training.spans import LabelledSentence, WordTable
 
 _MOST_SENTENCES, _MOST_WORDS = 300, 80
 _LOWEST, _HIGHEST, _PRECISION = 0.25, 4.0, 0.01
 
 
-def fitted_temperature(model: SpanModel, sentences: Sequence[LabelledSentence]) -> float:
+def fitted_temperature(
+    model: SpanModel, sentences: Sequence[LabelledSentence], table: WordTable
+) -> float:
     """Fit the temperature of ``chart.marginals`` under which the trees of the sentences, or of some
     of them, are most probable; 1 if none can be used. Each span is learned by itself, but a tree
     has many: without a temperature, brackets would seem more certain than they are (Guo et al.
@@ -26,12 +28,14 @@ def fitted_temperature(model: SpanModel, sentences: Sequence[LabelledSentence]) 
     usable = [
         each
         for each in sentences
-        if each.length <= _MOST_WORDS and all(span[2] != RARE_LABEL for span in each.constituents)
+        if each.length <= _MOST_WORDS
+        and each.constituents is not None
+        and not (each.constituents[:, 2] == RARE_LABEL).any()
     ]
     chosen = usable[:: max(1, len(usable) // _MOST_SENTENCES)]
     if not chosen:
         return 1.0
-    trees = [_gains(model, sentence) for sentence in chosen]
+    trees = [_gains(model, sentence, table) for sentence in chosen]
 
     def loss(log_temperature: float) -> float:
         """Return the negative log-likelihood of the trees, in nats."""
@@ -42,19 +46,20 @@ def fitted_temperature(model: SpanModel, sentences: Sequence[LabelledSentence]) 
     return round(math.exp(lowest), 3)
 
 
-def _gains(model: SpanModel, sentence: LabelledSentence) -> tuple[Gains, float]:
+def _gains(model: SpanModel, sentence: LabelledSentence, table: WordTable) -> tuple[Gains, float]:
     """Return the gains for a chart, and the score of the sentence's own tree."""
     device = model.embedding.device
-    words, features = torch.tensor(sentence.words), torch.tensor(sentence.features)
+    words, features = (each[:, 0] for each in table.read([sentence.words]))
     labels = np.zeros((sentence.length, sentence.length, model.config.label_count), np.float32)
     with torch.inference_mode():
         data = model.read_one(words.to(device), features.to(device))
         for first, piece in model.label_log_probabilities(data):
             labels[first : first + len(piece), first:] = piece.float().cpu().numpy()
+    assert sentence.constituents is not None
     none = labels[:, :, NO_LABEL].astype(np.float64)
     gold = sum(
         float(labels[start, end - 1, label] - none[start, end - 1])
-        for start, end, label in sentence.constituents
+        for start, end, label in sentence.constituents.tolist()
     )
     return Gains(labels[:, :, RARE_LABEL + 1 :], none), gold
 

@@ -7,23 +7,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from reranker.checkpoints.span_file import load_span_model
 from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL, SpanVocabulary
 from reranker.errors import ConfigError
 from reranker.languages import language_name
-from reranker.models.batch import PADDING, source_batch
+from reranker.models.batch import PADDING
+from reranker.plugins.training.spans import Lexicon
 
 
 class Teacher:
     """A larger model's probabilities of labels and tags, under the smaller one's numbers."""
 
     def __init__(
-        self, path: Path, vocabulary: SpanVocabulary, language: str, dtype: torch.dtype, device: str
+        self,
+        path: Path,
+        vocabulary: SpanVocabulary,
+        lexicon: Lexicon,
+        language: str,
+        dtype: torch.dtype,
+        device: str,
     ) -> None:
-        """Load the larger model; ``dtype`` is that of matrix products. Raises CheckpointError
+        """Load the larger model; ``lexicon`` has the words of all sentences that it will read, and
+        ``dtype`` is the type of matrix products. Raises CheckpointError
         unless the file is a span model, and ConfigError for a model of another language or without
         a label of the smaller model."""
         known = load_span_model(path, device)
@@ -35,7 +45,7 @@ class Teacher:
         if not {*known.vocabulary.labels} & {*vocabulary.labels}:
             raise ConfigError(f"{path}: the teacher knows none of the model's labels")
         self.sha256 = known.sha256
-        self._model, self._vocabulary = known.model, known.vocabulary
+        self._model, self._table = known.model, lexicon.table(known.vocabulary)
         self._dtype, self._device = dtype, device
         labels = [NO_LABEL, RARE_LABEL, *map(vocabulary.label, known.vocabulary.labels)]
         self._labels = _renumbering(labels, vocabulary.label_count).to(device)
@@ -43,15 +53,14 @@ class Teacher:
         self._tags = _renumbering(tags, vocabulary.tag_count).to(device)
 
     def __call__(
-        self, sentences: Sequence[Sequence[str]], targets: Tensor
+        self, sentences: Sequence[NDArray[np.int32]], targets: Tensor
     ) -> tuple[Tensor, Tensor | None]:
-        """Return for B sentences of n words the probabilities of the labels of their S spans, [S,
-        B, L], in the order of ``span_ends``, and of their words' tags, [n, B, tags], or None if one
-        of the two models knows none. The probabilities are 0 where the teacher does not know the
-        right label or tag, which is in ``targets`` as of ``SpanModel.loss``."""
-        encoded = [self._vocabulary.encode(words) for words in sentences]
-        words = torch.tensor([rows for rows, _ in encoded]).T.contiguous().to(self._device)
-        features = source_batch([features for _, features in encoded]).to(self._device)
+        """Return for B sentences of n words, given by their places in the lexicon, the
+        probabilities of the labels of their S spans, [S, B, L], in the order of ``span_ends``, and
+        of their words' tags, [n, B, tags], or None if one of the two models knows none. The
+        probabilities are 0 where the teacher does not know the right label or tag, which is in
+        ``targets`` as of ``SpanModel.loss``."""
+        words, features = (each.to(self._device) for each in self._table.read(sentences))
         # Not under no_grad, where products are as exact as in scoring; nothing needs a gradient.
         data = self._model.read(words, features, self._dtype)
         labels = _taught(self._model.span_logits(data), self._labels, targets)

@@ -60,7 +60,7 @@ def output(arguments: argparse.Namespace) -> Path:
     file, or a file in the log folder, would replace something else."""
     for folder in (arguments.out.parent, log_folder(arguments)):
         make_folder(folder)
-    names = ("train", "dev", "train_target", "dev_target")
+    names = ("train", "dev", "train_target", "dev_target", "taught_text")
     inputs: list[str | Path] = []
     for name in names:
         inputs += treebank_files(getattr(arguments, name) or ())
@@ -121,6 +121,7 @@ def _kind(architecture: object) -> Any:
 _FLAGS = {
     ("stream",): "language models that are trained on trees",
     ("encoder", "teacher"): "span models",
+    ("taught_text",): "span models",
     ("start_from", "vectors"): "language models",
     ("train_target", "dev_target"): "encoder-decoders",
 }

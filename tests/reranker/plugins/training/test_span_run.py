@@ -16,12 +16,13 @@ from reranker.checkpoints.span_vocabulary import PADDING, UNKNOWN
 from reranker.checkpoints.word_pieces import WordPieces
 from reranker.commands.main import main
 from reranker.errors import ConfigError
+from reranker.models.batch import source_batch
 from reranker.models.span_model import span_ends
 from reranker.pipeline import Reranker
 from reranker.plugins.training.pretrained import PretrainedEncoder
 from reranker.plugins.training.span_config import SpanTrainingConfig
 from reranker.plugins.training.span_run import SpanRun
-from reranker.plugins.training.spans import SpanBatches, labelled
+from reranker.plugins.training.spans import Lexicon, SpanBatches, labelled
 from reranker.plugins.training.word_vectors import WordVectors
 from reranker.scoring.span_table import read_sentence
 from reranker.trees.linearize import TaggedTree
@@ -128,8 +129,8 @@ def test_rare_words_are_made_unknown_more_often() -> None:
 
 def test_batches_hold_sentences_of_one_length_and_all_labels() -> None:
     run = SpanRun(CONFIG, TREES, DEV)
-    sentences = [labelled(run.vocabulary, tree) for tree in TREES]
-    batches = SpanBatches(sentences, 20, 30, seed=1)
+    sentences = [labelled(run.vocabulary, run.lexicon, tree) for tree in TREES]
+    batches = SpanBatches(sentences, run.table, 20, 30, seed=1)
     seen = 0
     while batches.epoch == 0 and batches.progress < 1:
         batch = batches.next()
@@ -140,7 +141,7 @@ def test_batches_hold_sentences_of_one_length_and_all_labels() -> None:
         seen += columns
     assert seen == 20
     (tree,) = [tree for tree in TREES if "dog" in tree.tokens and "runs" in tree.tokens]
-    labels = labelled(run.vocabulary, tree).targets().tolist()
+    labels = labelled(run.vocabulary, run.lexicon, tree).targets().tolist()
     named = {
         (start, end): run.vocabulary.labels[label - 2]
         for start, end, label in zip(*(b.tolist() for b in span_ends(4)), labels, strict=True)
@@ -224,11 +225,11 @@ def test_rare_tags_and_trees_without_tags_are_no_targets() -> None:
     rare = {tag for tag, count in Counter(t for e in TAGGED for t in e.tags).items() if count < 10}
     assert rare and not rare & set(run.vocabulary.tags)
     assert (
-        labelled(run.vocabulary, TREES[0]).tags
-        == [PADDING] * labelled(run.vocabulary, TREES[0]).length
+        labelled(run.vocabulary, run.lexicon, TREES[0]).tags
+        == [PADDING] * labelled(run.vocabulary, run.lexicon, TREES[0]).length
     )
     for tree in TAGGED:
-        numbers = labelled(run.vocabulary, tree).tags
+        numbers = labelled(run.vocabulary, run.lexicon, tree).tags
         known = [tag for tag in tree.tags if tag not in rare]
         assert [run.vocabulary.tags[n] for n in numbers if n != PADDING] == known
 
@@ -288,3 +289,17 @@ def test_a_trained_model_gets_the_pieces_of_new_words(
     for path, given in ((first, other), (first, foreign), (plain, encoder)):
         with pytest.raises(ConfigError, match="did not start from that of --encoder"):
             SpanRun(CONFIG, trees, DEV, start_from=path, encoder=given)
+
+
+def test_a_lexicon_gives_each_word_what_the_vocabulary_gives_it(tmp_path: Path) -> None:
+    write_encoder(tmp_path / "bert", ["the", "dog", "##s", "s", "##e", "child"])
+    encoder = PretrainedEncoder.read(tmp_path / "bert")
+    vocabulary = SpanRun(CONFIG, TREES, DEV, encoder=encoder).vocabulary
+    lexicon = Lexicon()
+    sentences = [("the", "dogs", "the"), ("a", "dog", "extraordinarily")]
+    places = [*map(lexicon.places, sentences)]
+    for some in ([0, 1], [0], [1]):  # as wide as these sentences' words need, and no wider
+        rows, features = lexicon.table(vocabulary).read([places[number] for number in some])
+        encoded = [vocabulary.encode(sentences[number]) for number in some]
+        assert rows.T.tolist() == [each for each, _ in encoded]
+        assert torch.equal(features, source_batch([each for _, each in encoded]))

@@ -18,6 +18,7 @@ from reranker.models.span_model import span_ends
 from reranker.plugins.training import shards
 from reranker.plugins.training.pretrained import PretrainedEncoder
 from reranker.plugins.training.span_run import SpanRun
+from reranker.plugins.training.spans import Lexicon, span_batch, unlabelled
 from reranker.plugins.training.teacher import Teacher
 from reranker.scoring.span_table import read_sentence
 from reranker.trees.linearize import TaggedTree
@@ -51,10 +52,12 @@ def test_its_probabilities_come_under_the_numbers_of_the_smaller_model(
     theirs = known.vocabulary
     tags = [*theirs.tags[1:], "NEW"]
     ours = SpanVocabulary(theirs.words, (), [*theirs.labels[::-1], "NEW"], 16, None, tags)
-    teacher = Teacher(path, ours, "en", torch.float32, "cpu")
+    lexicon = Lexicon()
+    words = lexicon.places(WORDS)
+    teacher = Teacher(path, ours, lexicon, "en", torch.float32, "cpu")
     starts, ends = span_ends(len(WORDS))
     targets = torch.zeros(len(starts) + len(WORDS), 2, dtype=torch.long)
-    found, found_tags = teacher([WORDS, WORDS], targets)
+    found, found_tags = teacher([words, words], targets)
     table = read_sentence(known.model, theirs, WORDS)
     expected = torch.from_numpy(table.labels).exp()[starts, ends - 1]
     for label in theirs.labels:
@@ -67,11 +70,12 @@ def test_its_probabilities_come_under_the_numbers_of_the_smaller_model(
     assert torch.allclose(found_tags[:, 1, :-1], expected_tags[:, 1:], atol=1e-5)
     assert found_tags[..., -1].abs().max() == 0  # a tag that only the smaller one knows
     without = SpanVocabulary(theirs.words, (), theirs.labels, 16)
-    assert Teacher(path, without, "en", torch.float32, "cpu")([WORDS], targets[:, :1])[1] is None
+    untagged = Teacher(path, without, lexicon, "en", torch.float32, "cpu")
+    assert untagged([words], targets[:, :1])[1] is None
     # Facts that the teacher cannot know are learned from the trees alone.
     targets[0, 0], targets[-1, 1] = ours.label("NEW"), ours.tag("NEW")
     targets[-1, 0] = PADDING  # where no tag is right, the teacher's are learned
-    less, less_tags = teacher([WORDS, WORDS], targets)
+    less, less_tags = teacher([words, words], targets)
     assert less_tags is not None
     assert less[0, 0].abs().max() == 0 and less_tags[-1, 1].abs().max() == 0
     assert torch.equal(less[1:], found[1:]) and torch.equal(less[:, 1], found[:, 1])
@@ -173,3 +177,42 @@ def test_the_flag_is_for_span_models(
     files = ["--out", str(tmp_path / "x.pt"), "--log-folder", str(tmp_path / "log")]
     assert main([*run, *files, "--teacher", str(path)]) == 2
     assert "--encoder and --teacher are for span models" in capsys.readouterr().err
+
+
+def test_plain_text_is_learned_from_the_teacher_alone(path: Path, tmp_path: Path) -> None:
+    run = SpanRun(TAGS, TAGGED, DEV, teacher=path, taught_text=[WORDS] * 30)
+    assert (run.train_trees, run.taught_sentences) == (len(TAGGED), 30)
+    run.model.eval()
+    run.unknown_rates[:] = 0.0
+    sentence = unlabelled(run.vocabulary, run.lexicon, WORDS)
+    batch = span_batch([sentence], run.table)
+    assert (batch.targets == PADDING).all() and run.teacher
+    taught = run.teacher([sentence.words], batch.targets)
+    loss, words = run._loss(batch, batch.inputs, *taught)
+    table = read_sentence(run.model, run.vocabulary, WORDS)
+    starts, ends = span_ends(len(WORDS))
+    spans = torch.from_numpy(table.labels)[starts, ends - 1]
+    assert taught[1] is not None
+    expected = (taught[0][:, 0] * spans).sum() + (taught[1][:, 0] * torch.tensor(table.tags)).sum()
+    assert words == len(WORDS)
+    assert float(loss.detach()) == pytest.approx(-TAGS.taught_share * float(expected), rel=1e-4)
+
+
+def test_the_command_takes_plain_text_with_a_teacher(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "trees.mrg").write_text("(S1 (S (NP (X It)) (VP (X runs)) (. .)))\n" * 4)
+    (tmp_path / "text.txt").write_text("the dog runs .\n\n" + "a " * 10_001 + "\nIt runs .\n")
+    (tmp_path / "c.toml").write_text(
+        '[model]\narchitecture = "spans"\nhidden_sizes = [8]\n[training]\nepochs = 1\n'
+    )
+    run = ["train", "--config", str(tmp_path / "c.toml"), "--log-folder", str(tmp_path / "log")]
+    run += ["--train", str(tmp_path / "trees.mrg"), "--dev", str(tmp_path / "trees.mrg")]
+    run += ["--out", str(tmp_path / "m.pt"), "--taught-text", str(tmp_path / "text.txt")]
+    assert main(run) == 2
+    assert "--taught-text needs a --teacher: its sentences have no" in capsys.readouterr().err
+    assert main([*run, "--teacher", str(path)]) == 0
+    said = capsys.readouterr().err
+    assert "1 sentences of --taught-text are left out, such as" in said
+    assert "text.txt:3: 10001 words, more than 10000" in said
+    assert load_span_model(tmp_path / "m.pt").information["taught_sentences"] == 2
