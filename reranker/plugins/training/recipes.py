@@ -67,6 +67,8 @@ class Average:
     def add(self) -> None:
         """Count the weights after a step."""
         self.steps += 1
+        if not self.weights:
+            return
         weights: list[Tensor] = [*map(self.model.get_parameter, self.weights)]
         with torch.no_grad():  # in few kernels, which matters on a GPU
             torch._foreach_lerp_([*self.weights.values()], weights, 1 / self.steps)
