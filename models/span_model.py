@@ -208,13 +208,11 @@ class SpanModel(nn.Module):
         pieces = [rows[:, None, 1 : 1 + per_word] for rows in features]
         return [*self.encoder.each(pieces)]
 
-    def read_together(self, words: Tensor, features: Tensor, lengths: Tensor) -> list[Tensor]:
-        """Run ``read_one`` for B sentences of any ``lengths``, in the form ``read`` takes. The
-        result equals that of ``read_one`` except for the last bits, which depend on the other
-        sentences."""
+    def read_together(self, words: Tensor, features: Tensor, lengths: Tensor) -> Tensor:
+        """Run ``read`` of B sentences of any ``lengths``, for scoring. The result equals that of
+        ``read_one`` except for the last bits, which depend on the other sentences."""
         dtype = torch.promote_types(self.embedding.dtype, torch.float32)
-        data = self.read(words, features, dtype, lengths)
-        return [data[:length, i : i + 1] for i, length in enumerate(lengths.tolist())]
+        return self.read(words, features, dtype, lengths)
 
     def tag_log_probabilities(self, data: Tensor) -> Tensor:
         """Return, from the result of ``read_one``, log P of each tag of each word, [n,

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from reranker.chart.best import Chart, Gains
+from reranker.chart.best import Chart, Derivation, Gains
 from reranker.chart.bracketed import best_tags, bracketed
 from reranker.chart.k_best import k_best
 from reranker.chart.marginals import marginals
@@ -23,7 +24,7 @@ from reranker.nbest.data import LEAST_PROBABILITY, Certainty, Sentence
 from reranker.parsers.parser import CHART_CANDIDATES, ParserSettings
 from reranker.process.cancellation import Cancellation
 from reranker.ranking import SCORE_DECIMALS
-from reranker.scoring.span_table import SpanTable, Words, read_each, read_sentences
+from reranker.scoring.span_table import SpanTable, read_each
 
 MOST_WORDS = 500
 """A longer sentence is not parsed: memory grows with the square of its length, 170 MB for this
@@ -56,7 +57,7 @@ class ChartParser:
         """Scores are divided by it before probabilities are made of them."""
         self._candidates = settings.candidates or CHART_CANDIDATES
         self._is_batched = self._member.model.embedding.device.type != "cpu"
-        self.batch_sizes = (1, 16, 64) if self._is_batched else (1, 4, 8)
+        self.batch_sizes = (1, 64, 256) if self._is_batched else (1, 4, 8)
         self._cancellation = Cancellation()
 
     def parse(
@@ -66,22 +67,50 @@ class ChartParser:
         cancelled or, without a ``cancellation`` of the caller's, after ``stop``."""
         torch.set_num_threads(1)  # of this thread's products: as in scoring, the bits depend on it
         cancellation = cancellation or self._cancellation
-        short = [each.words for each in sentences if len(each.words) <= MOST_WORDS]
-        tables = self._tables(short, cancellation)
-        return [
+        answers: list[NBest | str] = [
             f"{len(each.words)} words, more than the {MOST_WORDS} that the parser chart takes"
-            if len(each.words) > MOST_WORDS
-            else self._parse(each, next(tables))
-            for each in cancellation.checked(sentences)
+            for each in sentences
         ]
+        short = [n for n, each in enumerate(sentences) if len(each.words) <= MOST_WORDS]
+        parsed = self._at_once if self._is_batched else self._each
+        for number, nbest in parsed([sentences[n] for n in short], cancellation):
+            answers[short[number]] = nbest
+        return answers
 
-    def _tables(
-        self, sentences: Sequence[Words], cancellation: Cancellation
-    ) -> Iterator[SpanTable]:
+    def _each(
+        self, sentences: Sequence[Sentence], cancellation: Cancellation
+    ) -> Iterator[tuple[int, NBest]]:
+        """Yield the number and the list of each sentence, which depends on no other."""
         member = self._member
-        if self._is_batched and sentences:
-            return read_sentences(member.model, member.vocabulary, sentences, cancellation)
-        return read_each(member.model, member.vocabulary, sentences, cancellation)
+        words = [each.words for each in sentences]
+        tables = read_each(member.model, member.vocabulary, words, cancellation)
+        for number, sentence in enumerate(cancellation.checked(sentences)):
+            table = next(tables)
+            gains, without = gains_of(table)
+            chart = Chart(gains)
+            trees = k_best(chart, self._candidates) if self._candidates > 1 else [chart.best()]
+            certainty = certainty_of(gains, self.vocabulary.labels, self.temperature)
+            yield number, self._list(sentence, table, without, trees, certainty)
+
+    def _at_once(
+        self, sentences: Sequence[Sentence], cancellation: Cancellation
+    ) -> Iterator[tuple[int, NBest]]:
+        """Yield the number and the list of each sentence, read by the batch, for a GPU."""
+        from reranker.scoring.span_batch import batches, read_batch
+
+        model, vocabulary = self._member.model, self._member.vocabulary
+        lengths = [len(each.words) for each in sentences]
+        for batch in cancellation.checked(batches(lengths, vocabulary.label_count)):
+            words = [sentences[number].words for number in batch]
+            read = read_batch(model, vocabulary, words, self.temperature, self._candidates == 1)
+            for number, (table, found, best) in zip(cancellation.checked(batch), read, strict=True):
+                gains, without = gains_of(table)
+                trees = [best] if best else k_best(Chart(gains), self._candidates)
+                probabilities = _by_name(
+                    found.places, found.labels, found.probabilities, vocabulary.labels
+                )
+                certainty = Certainty(probabilities, found.entropy)
+                yield number, self._list(sentences[number], table, without, trees, certainty)
 
     @property
     def sha256(self) -> str:
@@ -100,13 +129,16 @@ class ChartParser:
     def stop(self) -> None:
         self._cancellation.cancel()
 
-    def _parse(self, sentence: Sentence, table: SpanTable) -> NBest:
+    def _list(
+        self,
+        sentence: Sentence,
+        table: SpanTable,
+        without: float,
+        trees: Sequence[Derivation],
+        certainty: Certainty,
+    ) -> NBest:
         words, vocabulary = sentence.words, self._member.vocabulary
-        gains, without = gains_of(table)
         tags = sentence.tags or best_tags(words, table.tags, vocabulary.tags, self._punctuation)
-        chart = Chart(gains)
-        trees = k_best(chart, self._candidates) if self._candidates > 1 else [chart.best()]
-        certainty = certainty_of(gains, vocabulary.labels, self.temperature)
         candidates = []
         for index, tree in enumerate(trees):
             text, tokens = bracketed(tree.spans, vocabulary.labels, words, tags, self.root)
@@ -136,14 +168,24 @@ def certainty_of(gains: Gains, labels: Sequence[str], temperature: float) -> Cer
     """Return every bracket whose probability is not negligible, with its probability. A label of
     several brackets counts for each of them."""
     spans = marginals(gains, temperature)
-    probabilities: dict[tuple[int, int, str], float] = {}
     found = np.flatnonzero(spans.probabilities >= LEAST_PROBABILITY)
     rows, numbers = np.divmod(found, spans.probabilities.shape[1])
-    values = spans.probabilities.ravel()[found].tolist()
+    values = spans.probabilities.ravel()[found]
+    return Certainty(_by_name(spans.places[rows], numbers, values, labels), spans.entropy)
+
+
+def _by_name(
+    places: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+    values: NDArray[np.float64],
+    labels: Sequence[str],
+) -> dict[tuple[int, int, str], float]:
+    """Return the probability of each bracket, given those of labels by first and last word."""
+    probabilities: dict[tuple[int, int, str], float] = {}
     for (start, last), label, value in zip(
-        spans.places[rows].tolist(), numbers.tolist(), values, strict=True
+        places.tolist(), numbers.tolist(), values.tolist(), strict=True
     ):
         for name in dict.fromkeys(labels[label].split(" ")):
             key = start, last + 1, name
             probabilities[key] = min(1.0, probabilities.get(key, 0.0) + value)
-    return Certainty(probabilities, spans.entropy)
+    return probabilities

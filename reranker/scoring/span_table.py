@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -12,10 +12,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn.utils.rnn import pad_sequence
 
 from reranker.checkpoints.span_vocabulary import SpanVocabulary
-from reranker.models.batch import source_batch
 from reranker.models.span_model import SpanModel
 from reranker.process.cancellation import Cancellation
 
@@ -81,25 +79,6 @@ def readings(
             yield words, data
 
 
-def read_sentences(
-    model: SpanModel,
-    vocabulary: SpanVocabulary,
-    sentences: Sequence[Words],
-    cancellation: Cancellation | None = None,
-) -> Iterator[SpanTable]:
-    """Read several sentences at once, for a GPU, where several take as long as one. The tables
-    differ from ``read_sentence``'s in the last bits."""
-    device = model.embedding.device
-    encoded = [vocabulary.encode(words) for words in sentences]
-    features = source_batch([own for _, own in encoded])
-    rows = pad_sequence([torch.tensor(own) for own, _ in encoded])
-    lengths = torch.tensor([len(own) for own, _ in encoded])
-    with torch.inference_mode():
-        read = model.read_together(rows.to(device), features.to(device), lengths)
-        for words, data in zip(sentences, read, strict=True):
-            yield table_of(model, words, data, cancellation)
-
-
 def table_of(
     model: SpanModel, words: Words, data: torch.Tensor, cancellation: Cancellation | None = None
 ) -> SpanTable:
@@ -110,8 +89,13 @@ def table_of(
     for first, piece in cancellation.checked(model.label_log_probabilities(data)):
         labels[first : first + len(piece), first:] = piece.float().cpu().numpy()
     table = SpanTable(labels, model.tag_log_probabilities(data).float().cpu().numpy())
-    _memory_of(model).keep(words, table)
+    keep(model, words, table)
     return table
+
+
+def keep(model: SpanModel, words: Words, table: SpanTable) -> None:
+    """Keep the table of a sentence for ``remembered``."""
+    _memory_of(model).keep(words, table)
 
 
 def remembered(model: SpanModel, words: Words) -> SpanTable | None:

@@ -1,0 +1,206 @@
+"""Sentences that a span model reads at once, and whose charts are filled at once, for a GPU, where
+several sentences take as long as one. Numbers differ from those of a sentence alone in the last
+bits, which depend on the other sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from reranker.chart.best import Derivation, Span
+from reranker.checkpoints.span_vocabulary import NO_LABEL, PADDING, RARE_LABEL, SpanVocabulary
+from reranker.models.batch import grouped_by_length
+from reranker.models.charts import best_trees, constituent_probabilities
+from reranker.models.span_model import SpanModel
+from reranker.nbest.data import LEAST_PROBABILITY
+from reranker.scoring.span_table import SpanTable, Words, keep
+
+_WORDS, _NUMBERS = 4_096, 1 << 24  # of the sentences read at once, unless one alone has more
+_NUMBERS_AT_ONCE = 1 << 23  # of the spans whose labels are computed at once
+
+
+class Brackets(NamedTuple):
+    """The constituents that are not improbable, ordered by place and label."""
+
+    places: NDArray[np.int64]  # the first and the last word, [C, 2]
+    labels: NDArray[np.int64]  # [C], numbered without the labels that have no name
+    probabilities: NDArray[np.float64]  # [C]
+    entropy: float  # of the distribution over trees, in nats
+
+
+class Reading(NamedTuple):
+    """A sentence's table, and what a chart makes of it."""
+
+    table: SpanTable
+    brackets: Brackets
+    best: Derivation | None
+
+
+def batches(lengths: Sequence[int], label_count: int) -> Iterator[list[int]]:
+    """Yield the numbers of the sentences to read at once, the shortest first: some thousand words,
+    and tables of 64 MB."""
+    per_word = _NUMBERS // _WORDS
+    costs = [max(per_word * n, n * (n + 1) // 2 * label_count) for n in lengths]
+    return grouped_by_length(range(len(costs)), costs, _NUMBERS)
+
+
+def read_batch(
+    model: SpanModel,
+    vocabulary: SpanVocabulary,
+    sentences: Sequence[Words],
+    temperature: float,
+    with_best: bool,
+) -> list[Reading]:
+    """Read the sentences of a batch; keep their tables for ``remembered``. Scores are divided by
+    ``temperature`` before probabilities are made of them."""
+    with torch.inference_mode():
+        batch = _Batch(model, vocabulary, sentences, temperature)
+        brackets = batch.brackets()
+        trees = batch.best_trees() if with_best else [None] * len(sentences)
+        tables = batch.tables()
+        for words, table in zip(sentences, tables, strict=True):
+            keep(model, words, table)
+        return [*map(Reading, tables, brackets, trees)]
+
+
+class _Batch:
+    """The sentences' spans, S in all, and for each its labels, on the model's device."""
+
+    def __init__(
+        self,
+        model: SpanModel,
+        vocabulary: SpanVocabulary,
+        sentences: Sequence[Words],
+        temperature: float,
+    ) -> None:
+        device = model.embedding.device
+        rows, features, lengths = _inputs(vocabulary, sentences)
+        data = model.read_together(rows.to(device), features.to(device), lengths)
+        self.lengths = [*map(len, sentences)]
+        self.words = torch.tensor(self.lengths, device=device)
+        self.temperature = temperature
+        longest = max(self.lengths)
+        starts, widths = (torch.arange(n, device=device) for n in (longest, longest + 1))
+        is_span = (widths > 0) & (starts[:, None] + widths <= self.words[:, None, None])
+        self.shape = is_span.shape
+        self.spans = is_span.nonzero()  # [S, 3]: sentence, start, width
+        self.places = self._places(self.spans)
+        config = model.config
+        self.step = max(1, _NUMBERS_AT_ONCE // max(config.span_size, config.label_count))
+        self.labels = self._labels(model, data)  # log P of every label of every span, [S, L]
+        self.tags = model.tag_logits(data).log_softmax(2) if config.tag_count else None
+
+    def _labels(self, model: SpanModel, data: Tensor) -> Tensor:
+        left, right = model.boundaries(data)
+        labels = data.new_empty(len(self.spans), model.config.label_count)
+        parts = zip(*(torch.split(each, self.step) for each in (self.spans, labels)), strict=True)
+        for spans, into in parts:
+            sentences, starts, widths = spans.unbind(1)
+            logits = model.logits(left[starts, sentences] + right[starts + widths, sentences])
+            torch.log_softmax(logits, 1, out=into)
+        return labels
+
+    def tables(self) -> list[SpanTable]:
+        labels = self.labels.float().cpu().numpy()
+        tags = np.zeros((max(self.lengths), len(self.lengths), 0), np.float32)
+        if self.tags is not None:
+            tags = self.tags.float().cpu().numpy()
+        tables, first = [], 0
+        for number, words in enumerate(self.lengths):
+            table = np.zeros((words, words, labels.shape[1]), np.float32)
+            for start in range(words):
+                table[start, start:] = labels[first : first + words - start]
+                first += words - start
+            tables.append(SpanTable(table, tags[:words, number].copy()))
+        return tables
+
+    def best_trees(self) -> list[Derivation | None]:
+        """Return the best tree of each sentence."""
+        best, labels = self._named(self.labels).max(1)
+        none = self.labels[:, NO_LABEL].double()
+        scores, spans = best_trees(self._dense(best.double() - none), self.words)
+        of_spans = self._dense(labels).flatten()[self._places(spans)]
+        sentences, starts, widths, labels_of = _columns(spans, of_spans)
+        made = [*map(Span, starts, (starts + widths).tolist(), labels_of.tolist())]
+        bounds = np.searchsorted(sentences, np.arange(len(self.lengths) + 1)).tolist()
+        return [
+            Derivation(score, tuple(made[first:end]))
+            for score, first, end in zip(scores.tolist(), bounds, bounds[1:], strict=False)
+        ]
+
+    def brackets(self) -> list[Brackets]:
+        """Return each sentence's brackets."""
+        parts = [self._summaries(some) for some in torch.split(self.labels, self.step)]
+        sums, means = (torch.cat(each).double() for each in zip(*parts, strict=True))
+        log_partitions, weights = constituent_probabilities(self._dense(sums), self.words)
+        entropies = log_partitions - (weights * self._dense(means)).flatten(1).sum(1)
+        weights = weights.flatten()[self.places]
+        rows, labels, values = [], [], []
+        for some in torch.split((weights >= LEAST_PROBABILITY).nonzero()[:, 0], self.step):
+            logs = self._scores(self.labels[some]) - sums[some, None]
+            probabilities = weights[some, None] * logs.exp()
+            row, label = (probabilities >= LEAST_PROBABILITY).nonzero(as_tuple=True)
+            rows.append(some[row])
+            labels.append(label)
+            values.append(probabilities[row, label])
+        found = _columns(self.spans[torch.cat(rows)], torch.cat(labels))
+        sentences, starts, widths, of_labels = found
+        of_values = torch.cat(values).cpu().numpy()
+        places = np.stack([starts, starts + widths - 1], 1)
+        bounds = np.searchsorted(sentences, np.arange(len(self.lengths) + 1)).tolist()
+        return [
+            Brackets(places[a:b], of_labels[a:b], of_values[a:b], max(0.0, entropy))
+            for entropy, a, b in zip(entropies.tolist(), bounds, bounds[1:], strict=False)
+        ]
+
+    def _named(self, labels: Tensor) -> Tensor:
+        return labels[:, RARE_LABEL + 1 :]
+
+    def _scores(self, labels: Tensor) -> Tensor:
+        return (self._named(labels) - labels[:, NO_LABEL, None]) / self.temperature
+
+    def _summaries(self, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the logarithm of the sum over labels of exp(score), and the mean score."""
+        scores = self._scores(labels)
+        sums = scores.logsumexp(1)
+        return sums, ((scores - sums[:, None]).exp_() * scores).sum(1)
+
+    def _places(self, spans: Tensor) -> Tensor:
+        """Return the places of spans in an array of sentences, starts and widths."""
+        sentences, starts, widths = spans.unbind(1)
+        return (sentences * self.shape[1] + starts) * self.shape[2] + widths
+
+    def _dense(self, values: Tensor) -> Tensor:
+        """Return the spans' values by sentence, start and width, [B, n, n + 1]; 0 elsewhere."""
+        dense = values.new_zeros(self.shape.numel())
+        dense[self.places] = values
+        return dense.view(self.shape)
+
+
+def _inputs(
+    vocabulary: SpanVocabulary, sentences: Sequence[Words]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the rows of all words and of their features as ``SpanModel.read`` takes them, and the
+    number of rows of each sentence."""
+    encoded = [vocabulary.encode(words) for words in sentences]
+    sizes = [(len(features), len(features[0])) for _, features in encoded]
+    longest, widest = map(max, zip(*sizes, strict=True))
+    all_rows = np.zeros((longest, len(encoded)), np.int64)
+    all_features = np.full((longest, len(encoded), widest), PADDING, np.int64)
+    for column, ((rows, features), size) in enumerate(zip(encoded, sizes, strict=True)):
+        all_rows[: size[0], column] = rows
+        flat = np.fromiter(chain.from_iterable(features), np.int64, size[0] * size[1])
+        all_features[: size[0], column, : size[1]] = flat.reshape(size)
+    lengths = torch.tensor([length for length, _ in sizes])
+    return torch.from_numpy(all_rows), torch.from_numpy(all_features), lengths
+
+
+def _columns(spans: Tensor, labels: Tensor) -> NDArray[np.int64]:
+    """Copy spans and their labels from the device: sentences, starts, widths, labels."""
+    return torch.cat([spans, labels[:, None]], 1).T.contiguous().cpu().numpy()
