@@ -43,8 +43,27 @@ core: install ## the core's tests in a copy without plug-ins
 	rm -rf $(CORE)/reranker/plugins
 	cd $(CORE) && PYTHONPATH=. $(CURDIR)/$(TESTS) tests/reranker tests/models tests/service
 
-gpu: install ## the tests that need a GPU
-	$(BIN)/pytest -m gpu --timeout 900
+# Needs no installation: `make gpu GPU_PYTHON=python3` takes an interpreter that has the packages which
+# tests and service import, torch among them. The version of ours is then a file in build/.
+# GPU_TESTS_DEVICE=cpu puts the CPU in the GPU's place: the code runs, on little data.
+GPU_PYTHON ?= $(BIN)/python
+GPU_DEVICE := $(or $(GPU_TESTS_DEVICE),cuda)
+GPU_RESULTS ?= build/gpu
+GPU_TEST_SECONDS ?= 120
+GPU_BENCH_SECONDS ?= 110
+METADATA := build/metadata/parse_reranker-0.dist-info/METADATA
+gpu: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),install,$(METADATA)) ## the tests that need a GPU, then its speed
+	mkdir -p $(GPU_RESULTS)
+	export PYTHONPATH=$(CURDIR):$(CURDIR)/build/metadata:$$PYTHONPATH; status=0; \
+	export PYTHONUNBUFFERED=1 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1; \
+	timeout -s INT -k 10 $(GPU_TEST_SECONDS) $(GPU_PYTHON) -m pytest -p pytest_timeout -m gpu tests/gpu \
+		--timeout 60 --timeout-method thread -W default -v -rfEs --durations 10 || status=$$?; \
+	timeout -k 10 $(GPU_BENCH_SECONDS) $(GPU_PYTHON) -m benchmarks.gpu --device $(GPU_DEVICE) --json $(GPU_RESULTS)/gpu.json \
+		|| status=$$?; exit $$status
+
+$(METADATA):
+	mkdir -p $(@D)
+	printf 'Metadata-Version: 2.4\nName: parse-reranker\nVersion: 0\n' >$@
 
 # build/site/: the documentation as a site. Whatever is not as it should be, links within it included, is
 # an error.

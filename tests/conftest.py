@@ -20,6 +20,7 @@ from tests import warm
 # others must pass.
 TOGETHER = (
     "eval",
+    "gpu/test_training.py",
     "models/test_piece_encoder.py",
     "reranker/checkpoints/test_unigram_pieces.py",
     "reranker/commands/test_languages.py",

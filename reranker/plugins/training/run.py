@@ -162,6 +162,7 @@ class Run(ABC):
             "place": (self.recipe.batches.epoch, self.recipe.batches.position),
             "carried": carried,
             "random": torch.get_rng_state(),
+            **({"device_random": torch.cuda.get_rng_state(self.device)} if self._on_gpu else {}),
             "progress": {name: getattr(self.progress, name) for name in self.progress.__slots__},
         }
         with self.processes.agreeing():
@@ -180,6 +181,8 @@ class Run(ABC):
         self.recipe.load_state(saved["recipe"])
         self.recipe.batches.seek(*saved["place"])
         torch.set_rng_state(saved["random"])
+        if self._on_gpu and "device_random" in saved:  # of dropout; not in states from before
+            torch.cuda.set_rng_state(saved["device_random"], self.device)
         self.progress = Progress(**saved["progress"])
         carried = saved["carried"]
         if self.config.shards:
@@ -214,6 +217,10 @@ class Run(ABC):
             "epochs": self.recipe.batches.progress,
             "minutes": self.progress.seconds / 60,
         }
+
+    @property
+    def _on_gpu(self) -> bool:
+        return self.device.startswith("cuda")
 
     @property
     def stored(self) -> torch.dtype:
