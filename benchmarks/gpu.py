@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import count, cycle, islice
+from itertools import chain, cycle, islice
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -71,17 +71,14 @@ class Input(NamedTuple):
         """Return so many lists for each round, every one of another sentence."""
         some = candidates or self.sizes.candidates
         cut = [replace(each, candidates=each.candidates[:some]) for each in self.source]
-        lists = (with_other_words(nbest, turn, cut) for turn in count() for nbest in cut)
+        spare = cycle([word for nbest in cut for word in nbest.words])
+        lists = chain(cut, (with_words(nbest, spare) for nbest in cycle(cut)))
         return [list(islice(lists, wanted)) for _ in range(1 + ROUNDS)]
 
 
-def with_other_words(nbest: NBest, turn: int, source: list[NBest]) -> NBest:
-    """Return the list with its words or, for a later ``turn`` than 0, those of other lists."""
-    if not turn:
-        return nbest
-    begin = turn % len(source)
-    others = (word for other in source[begin:] + source[:begin] for word in other.words)
-    words = list(islice(cycle(others), len(nbest.words)))
+def with_words(nbest: NBest, spare: Iterator[str]) -> NBest:
+    """Return the list with the next words."""
+    words = list(islice(spare, len(nbest.words)))
 
     def renamed(candidate: Candidate) -> Candidate:
         given = iter(words)
