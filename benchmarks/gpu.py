@@ -71,7 +71,7 @@ class Input(NamedTuple):
         """Return so many lists for each round, every one of another sentence."""
         some = candidates or self.sizes.candidates
         cut = [replace(each, candidates=each.candidates[:some]) for each in self.source]
-        spare = cycle([word for nbest in cut for word in nbest.words])
+        spare = cycle([word for nbest in cut for word in nbest.words][1:])  # one fewer: no period
         lists = chain(cut, (with_words(nbest, spare) for nbest in cycle(cut)))
         return [list(islice(lists, wanted)) for _ in range(1 + ROUNDS)]
 
