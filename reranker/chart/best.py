@@ -39,6 +39,17 @@ class Gains:
     read."""
     none: Values  # log P(no constituent), [n, n]
 
+    @classmethod
+    def of_table(cls, table: NDArray[np.floating], none: int, first: int) -> Gains:
+        """Return the gains of the labels from ``first`` on, from log P of all labels [n, n, L], one
+        of which is ``none``."""
+        return cls(table[:, :, first:], table[:, :, none].astype(np.float64))
+
+    @property
+    def without(self) -> float:
+        """Return the log-probability of the tree without any constituent."""
+        return float(self.none[np.tri(len(self.none), dtype=bool).T].sum())
+
     def of(self, start: int, last: int) -> Values:
         """Return the gains of all labels of a span, [L]."""
         gains: Values = self.labels[start, last].astype(np.float64) - self.none[start, last]

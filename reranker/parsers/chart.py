@@ -24,7 +24,7 @@ from reranker.nbest.data import LEAST_PROBABILITY, Certainty, Sentence
 from reranker.parsers.parser import CHART_CANDIDATES, ParserSettings
 from reranker.process.cancellation import Cancellation
 from reranker.ranking import SCORE_DECIMALS
-from reranker.scoring.span_table import SpanTable, read_each
+from reranker.scoring.span_table import read_each
 
 MOST_WORDS = 500
 """A longer sentence is not parsed: memory grows with the square of its length, 170 MB for this
@@ -58,6 +58,8 @@ class ChartParser:
         self._candidates = settings.candidates or CHART_CANDIDATES
         self._is_batched = self._member.model.embedding.device.type != "cpu"
         self.batch_sizes = (1, 64, 256) if self._is_batched else (1, 4, 8)
+        if self._is_batched:  # one thread computes while another waits for the GPU
+            self.most_jobs = 2
         self._cancellation = Cancellation()
 
     def parse(
@@ -86,11 +88,11 @@ class ChartParser:
         tables = read_each(member.model, member.vocabulary, words, cancellation)
         for number, sentence in enumerate(cancellation.checked(sentences)):
             table = next(tables)
-            gains, without = gains_of(table)
+            gains = Gains.of_table(table.labels, NO_LABEL, RARE_LABEL + 1)
             chart = Chart(gains)
             trees = k_best(chart, self._candidates) if self._candidates > 1 else [chart.best()]
             certainty = certainty_of(gains, self.vocabulary.labels, self.temperature)
-            yield number, self._list(sentence, table, without, trees, certainty)
+            yield number, self._list(sentence, table.tags, gains.without, trees, certainty)
 
     def _at_once(
         self, sentences: Sequence[Sentence], cancellation: Cancellation
@@ -102,15 +104,12 @@ class ChartParser:
         lengths = [len(each.words) for each in sentences]
         for batch in cancellation.checked(batches(lengths, vocabulary.label_count)):
             words = [sentences[number].words for number in batch]
-            read = read_batch(model, vocabulary, words, self.temperature, self._candidates == 1)
-            for number, (table, found, best) in zip(cancellation.checked(batch), read, strict=True):
-                gains, without = gains_of(table)
-                trees = [best] if best else k_best(Chart(gains), self._candidates)
-                probabilities = _by_name(
-                    found.places, found.labels, found.probabilities, vocabulary.labels
-                )
-                certainty = Certainty(probabilities, found.entropy)
-                yield number, self._list(sentences[number], table, without, trees, certainty)
+            read = read_batch(model, vocabulary, words, self.temperature, self._candidates)
+            for number, each in zip(cancellation.checked(batch), read, strict=True):
+                tags, (places, numbers, probabilities, entropy), trees, values = each
+                by_name = _by_name(vocabulary.labels, places, numbers, probabilities)
+                certainty = Certainty(by_name, entropy)
+                yield number, self._list(sentences[number], tags, values.without, trees, certainty)
 
     @property
     def sha256(self) -> str:
@@ -132,16 +131,16 @@ class ChartParser:
     def _list(
         self,
         sentence: Sentence,
-        table: SpanTable,
+        tags: NDArray[np.float32],
         without: float,
         trees: Sequence[Derivation],
         certainty: Certainty,
     ) -> NBest:
         words, vocabulary = sentence.words, self._member.vocabulary
-        tags = sentence.tags or best_tags(words, table.tags, vocabulary.tags, self._punctuation)
+        names = sentence.tags or best_tags(words, tags, vocabulary.tags, self._punctuation)
         candidates = []
         for index, tree in enumerate(trees):
-            text, tokens = bracketed(tree.spans, vocabulary.labels, words, tags, self.root)
+            text, tokens = bracketed(tree.spans, vocabulary.labels, words, names, self.root)
             score = round(without + tree.score, SCORE_DECIMALS)
             candidates.append(Candidate(index, text, tokens, score, line=0))
         return NBest("", tuple(candidates), (), 0, sentence, root=self.root, certainty=certainty)
@@ -156,14 +155,6 @@ def _temperature(path: Path, value: object) -> float:
     return float(value)
 
 
-def gains_of(table: SpanTable) -> tuple[Gains, float]:
-    """Return the gains of all labels that have a name, for a chart, and the log-probability of the
-    tree without any constituent."""
-    none = table.labels[:, :, NO_LABEL].astype(np.float64)
-    without = float(none[np.tri(len(none), dtype=bool).T].sum())
-    return Gains(table.labels[:, :, RARE_LABEL + 1 :], none), without
-
-
 def certainty_of(gains: Gains, labels: Sequence[str], temperature: float) -> Certainty:
     """Return every bracket whose probability is not negligible, with its probability. A label of
     several brackets counts for each of them."""
@@ -171,14 +162,14 @@ def certainty_of(gains: Gains, labels: Sequence[str], temperature: float) -> Cer
     found = np.flatnonzero(spans.probabilities >= LEAST_PROBABILITY)
     rows, numbers = np.divmod(found, spans.probabilities.shape[1])
     values = spans.probabilities.ravel()[found]
-    return Certainty(_by_name(spans.places[rows], numbers, values, labels), spans.entropy)
+    return Certainty(_by_name(labels, spans.places[rows], numbers, values), spans.entropy)
 
 
 def _by_name(
+    labels: Sequence[str],
     places: NDArray[np.int64],
     numbers: NDArray[np.int64],
     values: NDArray[np.float64],
-    labels: Sequence[str],
 ) -> dict[tuple[int, int, str], float]:
     """Return the probability of each bracket, given those of labels by first and last word."""
     probabilities: dict[tuple[int, int, str], float] = {}

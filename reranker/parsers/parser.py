@@ -63,8 +63,9 @@ class Parser(Protocol):
     If the root of its trees is not TOP, an attribute ``root`` names it, for the flat trees of
     sentences it cannot parse. If exp(score / T) is in proportion to a tree's probability for a T
     other than 1, an attribute ``temperature`` is T. If its language is not English, an attribute
-    ``language`` is the code. An optional method ``unknown_words`` counts the
-    words that it has not learned (``language``). An optional static method ``model_identity``
+    ``language`` is the code. If more threads are no faster, an attribute ``most_jobs`` says how
+    many to run at most. An optional method ``unknown_words`` counts the words that it has not
+    learned (``language``). An optional static method ``model_identity``
     returns text that changes with the model that the parser would use for some ``ParserSettings``.
     """
 
@@ -88,6 +89,11 @@ def root_of(parser: Parser) -> str:
     """Return the root of the parser's trees."""
     root: str = getattr(parser, "root", "TOP")
     return root
+
+
+def jobs_of(parser: Parser, jobs: int) -> int:
+    """Return the number of threads for the parser, if ``jobs`` are wanted."""
+    return min(jobs, getattr(parser, "most_jobs", jobs))
 
 
 def language_of(parser: Parser) -> str:

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 from reranker.nbest import NBest, Rejected
-from reranker.parsers.parser import Parser, root_of
+from reranker.parsers.parser import Parser, jobs_of, root_of
 from reranker.process.cancellation import result_of
 from reranker.text.reading import TextSentence
 
@@ -25,12 +25,12 @@ class ParsedLists:
     and one entry in ``rejected`` that says why (``unparsed``). Lists are numbered from 0."""
 
     def __init__(self, parser: Parser, sentences: Iterable[TextSentence], jobs: int) -> None:
-        self._parser, self._jobs = parser, jobs
+        self._parser, self._jobs = parser, jobs_of(parser, jobs)
         self._sentences = iter(sentences)
         self._number = 0
         self.position = 0  # the ``position`` of the last sentence whose list was returned
         self._sizes = self._batch_sizes()
-        self._threads = ThreadPoolExecutor(jobs, "parsing")
+        self._threads = ThreadPoolExecutor(self._jobs, "parsing")
         self._under_way: deque[Future[list[_Parsed]]] = deque()
         self._finished: deque[_Parsed] = deque()
 

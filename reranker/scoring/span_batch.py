@@ -13,13 +13,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from reranker.chart.best import Derivation, Span
+from reranker.chart.best import Chart, Derivation, Gains, Span
+from reranker.chart.k_best import k_best
 from reranker.checkpoints.span_vocabulary import NO_LABEL, PADDING, RARE_LABEL, SpanVocabulary
 from reranker.models.batch import grouped_by_length
 from reranker.models.charts import best_trees, constituent_probabilities
 from reranker.models.span_model import SpanModel
 from reranker.nbest.data import LEAST_PROBABILITY
-from reranker.scoring.span_table import SpanTable, Words, keep
+from reranker.scoring.span_table import TreeValues, Words, keep
 
 _WORDS, _NUMBERS = 4_096, 1 << 24  # of the sentences read at once, unless one alone has more
 _NUMBERS_AT_ONCE = 1 << 23  # of the spans whose labels are computed at once
@@ -35,11 +36,12 @@ class Brackets(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A sentence's table, and what a chart makes of it."""
+    """What the model and a chart make of a sentence."""
 
-    table: SpanTable
+    tags: NDArray[np.float32]  # as in ``SpanTable``, [n, T]
     brackets: Brackets
-    best: Derivation | None
+    trees: Sequence[Derivation]  # the best
+    values: TreeValues  # of these trees
 
 
 def batches(lengths: Sequence[int], label_count: int) -> Iterator[list[int]]:
@@ -55,18 +57,21 @@ def read_batch(
     vocabulary: SpanVocabulary,
     sentences: Sequence[Words],
     temperature: float,
-    with_best: bool,
-) -> list[Reading]:
-    """Read the sentences of a batch; keep their tables for ``remembered``. Scores are divided by
-    ``temperature`` before probabilities are made of them."""
+    most: int,
+) -> Iterator[Reading]:
+    """Read the sentences of a batch and find the ``most`` best trees of each; keep their values for
+    ``remembered``. Scores are divided by ``temperature`` before probabilities are made of them."""
     with torch.inference_mode():
         batch = _Batch(model, vocabulary, sentences, temperature)
-        brackets = batch.brackets()
-        trees = batch.best_trees() if with_best else [None] * len(sentences)
-        tables = batch.tables()
-        for words, table in zip(sentences, tables, strict=True):
-            keep(model, words, table)
-        return [*map(Reading, tables, brackets, trees)]
+        tags, brackets = batch.tags(), batch.brackets()
+        found = batch.best_trees() if most == 1 else batch.best_lists(most)
+    parts = zip(sentences, tags, brackets, found, strict=True)
+    for words, own_tags, own_brackets, (trees, values) in parts:
+        keep(model, words, values)
+        yield Reading(own_tags, own_brackets, trees, values)
+
+
+_Found = tuple[Sequence[Derivation], TreeValues]
 
 
 class _Batch:
@@ -94,7 +99,7 @@ class _Batch:
         config = model.config
         self.step = max(1, _NUMBERS_AT_ONCE // max(config.span_size, config.label_count))
         self.labels = self._labels(model, data)  # log P of every label of every span, [S, L]
-        self.tags = model.tag_logits(data).log_softmax(2) if config.tag_count else None
+        self.tag_table = model.tag_logits(data).log_softmax(2) if config.tag_count else None
 
     def _labels(self, model: SpanModel, data: Tensor) -> Tensor:
         left, right = model.boundaries(data)
@@ -106,33 +111,50 @@ class _Batch:
             torch.log_softmax(logits, 1, out=into)
         return labels
 
-    def tables(self) -> list[SpanTable]:
-        labels = self.labels.float().cpu().numpy()
-        tags = np.zeros((max(self.lengths), len(self.lengths), 0), np.float32)
-        if self.tags is not None:
-            tags = self.tags.float().cpu().numpy()
-        tables, first = [], 0
-        for number, words in enumerate(self.lengths):
-            table = np.zeros((words, words, labels.shape[1]), np.float32)
-            for start in range(words):
-                table[start, start:] = labels[first : first + words - start]
-                first += words - start
-            tables.append(SpanTable(table, tags[:words, number].copy()))
-        return tables
+    def tags(self) -> list[NDArray[np.float32]]:
+        """Return each sentence's tags."""
+        if self.tag_table is None:
+            return [np.zeros((words, 0), np.float32) for words in self.lengths]
+        tags = self.tag_table.float().cpu().numpy()
+        return [tags[:words, number] for number, words in enumerate(self.lengths)]
 
-    def best_trees(self) -> list[Derivation | None]:
+    def best_lists(self, most: int) -> Iterator[_Found]:
+        """Return the best trees of each sentence, which the CPU finds one by one."""
+        labels = self.labels.float().cpu().numpy()
+        return (_best_few(own, words, most) for own, words in self._by_sentence(labels))
+
+    def _by_sentence(
+        self, labels: NDArray[np.float32]
+    ) -> Iterator[tuple[NDArray[np.float32], int]]:
+        first = 0
+        for words in self.lengths:
+            spans = words * (words + 1) // 2
+            yield labels[first : first + spans], words
+            first += spans
+
+    def best_trees(self) -> Iterator[_Found]:
         """Return the best tree of each sentence."""
         best, labels = self._named(self.labels).max(1)
         none = self.labels[:, NO_LABEL].double()
-        scores, spans = best_trees(self._dense(best.double() - none), self.words)
-        of_spans = self._dense(labels).flatten()[self._places(spans)]
-        sentences, starts, widths, labels_of = _columns(spans, of_spans)
-        made = [*map(Span, starts, (starts + widths).tolist(), labels_of.tolist())]
-        bounds = np.searchsorted(sentences, np.arange(len(self.lengths) + 1)).tolist()
-        return [
-            Derivation(score, tuple(made[first:end]))
-            for score, first, end in zip(scores.tolist(), bounds, bounds[1:], strict=False)
-        ]
+        gains = self._dense(best.double() - none)
+        scores, spans = best_trees(gains, self.words)
+        places = self._places(spans)
+        of_spans = self._dense(labels).flatten()[places]
+        without = self._dense(none).flatten(1).sum(1)
+        sentences, starts, widths, labels_of = _columns(spans, of_spans).tolist()
+        gains_of = gains.flatten()[places].tolist()
+        trees: list[list[Span]] = [[] for _ in self.lengths]
+        values: list[dict[tuple[int, int, int], float]] = [{} for _ in self.lengths]
+        for number, start, width, label, gain in zip(
+            sentences, starts, widths, labels_of, gains_of, strict=True
+        ):
+            trees[number].append(Span(start, start + width, label))
+            values[number][start, start + width - 1, label + RARE_LABEL + 1] = gain
+        summaries = zip(scores.tolist(), without.tolist(), trees, values, strict=True)
+        return (
+            ([Derivation(score, tuple(tree))], TreeValues(alone, own))
+            for score, alone, tree, own in summaries
+        )
 
     def brackets(self) -> list[Brackets]:
         """Return each sentence's brackets."""
@@ -181,6 +203,22 @@ class _Batch:
         dense = values.new_zeros(self.shape.numel())
         dense[self.places] = values
         return dense.view(self.shape)
+
+
+def _best_few(labels: NDArray[np.float32], words: int, most: int) -> _Found:
+    """Return the best trees of a sentence, from its spans' labels."""
+    table = np.zeros((words, words, labels.shape[1]), np.float32)
+    table[np.tri(words, dtype=bool).T] = labels
+    gains = Gains.of_table(table, NO_LABEL, RARE_LABEL + 1)
+    trees = k_best(Chart(gains), most)
+    spans = {span for tree in trees for span in tree.spans}
+    starts, ends, numbers = np.array([*spans], np.int64).reshape(-1, 3).T
+    places = zip(
+        starts.tolist(), (ends - 1).tolist(), (numbers + RARE_LABEL + 1).tolist(), strict=True
+    )
+    values = gains.labels[starts, ends - 1, numbers].astype(np.float64)
+    values -= gains.none[starts, ends - 1]
+    return trees, TreeValues(gains.without, dict(zip(places, values.tolist(), strict=True)))
 
 
 def _inputs(

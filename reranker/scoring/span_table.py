@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -13,11 +13,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from reranker.checkpoints.span_vocabulary import SpanVocabulary
+from reranker.checkpoints.span_vocabulary import NO_LABEL, SpanVocabulary
 from reranker.models.span_model import SpanModel
 from reranker.process.cancellation import Cancellation
 
 Words = tuple[str, ...]
+Place = tuple[int, int, int]  # a span's first and last word, and the number of a label
+Values = tuple[float, list[float]]
+"""The log P of the tree without any constituent, and log P(label) - log P(no constituent) at some
+places, in nats."""
 _MEMORY_BYTES = 64 << 20  # for the tables of one model: some hundred sentences of 25 words
 
 
@@ -29,6 +33,33 @@ class SpanTable(NamedTuple):
     before they start have no meaning."""
     tags: NDArray[np.float32]
     """The tags' log-probabilities, [n, T]; T is 0 if the model knows no tags."""
+
+    @property
+    def nbytes(self) -> int:
+        return self.labels.nbytes
+
+    def values(self, places: Sequence[Place]) -> Values:
+        none = self.labels[:, :, NO_LABEL].astype(np.float64)
+        starts, lasts, labels = np.array(places, np.int64).reshape(-1, 3).T
+        found = self.labels[starts, lasts, labels].astype(np.float64) - none[starts, lasts]
+        return float(none[np.tri(len(none), dtype=bool).T].sum()), found.tolist()
+
+
+class TreeValues(NamedTuple):
+    """The values that some trees of a sentence need, in place of its table."""
+
+    without: float
+    gains: Mapping[Place, float]
+
+    @property
+    def nbytes(self) -> int:
+        return 200 * len(self.gains)
+
+    def values(self, places: Sequence[Place]) -> Values | None:
+        """Return the values at these places, None if one is missing."""
+        if not all(place in self.gains for place in places):
+            return None
+        return self.without, [self.gains[place] for place in places]
 
 
 # Sentences whose words the encoder reads at once; with more, products are hardly faster.
@@ -93,16 +124,18 @@ def table_of(
     return table
 
 
-def keep(model: SpanModel, words: Words, table: SpanTable) -> None:
-    """Keep the table of a sentence for ``remembered``."""
-    _memory_of(model).keep(words, table)
+def keep(model: SpanModel, words: Words, known: SpanTable | TreeValues) -> None:
+    """Keep the table of a sentence, or less, for ``remembered``."""
+    _memory_of(model).keep(words, known)
 
 
-def remembered(model: SpanModel, words: Words) -> SpanTable | None:
-    """Return the table of a sentence that this very model has recently read for its parser."""
+def remembered(model: SpanModel, words: Words, places: Sequence[Place]) -> Values | None:
+    """Return the values at some places of a sentence that this very model has recently read for its
+    parser; None if it has not, or if they are not those of trees that the parser has found."""
     with _lock:
         memory = _memories.get(model)
-    return memory.get(words) if memory else None
+    known = memory.get(words) if memory else None
+    return known.values(places) if known else None
 
 
 class _Memory:
@@ -110,15 +143,15 @@ class _Memory:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._tables: OrderedDict[Words, SpanTable] = OrderedDict()
+        self._tables: OrderedDict[Words, SpanTable | TreeValues] = OrderedDict()
         self._bytes = 0
 
-    def get(self, words: Words) -> SpanTable | None:
+    def get(self, words: Words) -> SpanTable | TreeValues | None:
         with self._lock:
             return self._tables.get(words)
 
-    def keep(self, words: Words, table: SpanTable) -> None:
-        size = table.labels.nbytes
+    def keep(self, words: Words, table: SpanTable | TreeValues) -> None:
+        size = table.nbytes
         with self._lock:
             if words in self._tables or size > _MEMORY_BYTES:
                 return
@@ -126,7 +159,7 @@ class _Memory:
             self._bytes += size
             while self._bytes > _MEMORY_BYTES:
                 _, oldest = self._tables.popitem(last=False)
-                self._bytes -= oldest.labels.nbytes
+                self._bytes -= oldest.nbytes
 
 
 _lock = threading.Lock()

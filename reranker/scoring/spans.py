@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from reranker.checkpoints.span_vocabulary import NO_LABEL, SpanVocabulary
 from reranker.models.span_model import SpanModel
 from reranker.process.cancellation import Cancellation
-from reranker.scoring.span_table import readings, remembered, table_of
+from reranker.scoring.span_table import Place, readings, remembered, table_of
 from reranker.scoring.trie import Numbers
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import is_word
@@ -73,30 +73,34 @@ def span_log_probabilities(
     """Return the value of every edge, in nats. Raises Stopped if cancelled."""
     values = np.zeros(sequences.edges)
     cancellation = cancellation or Cancellation()
-    known = {words: remembered(model, words) for words in sequences.sentences}
-    unread = readings(model, vocabulary, [words for words, table in known.items() if table is None])
+    known = {
+        words: remembered(model, words, _places(sentence, vocabulary))
+        for words, sentence in sequences.sentences.items()
+    }
+    unread = readings(model, vocabulary, [words for words, found in known.items() if found is None])
     with torch.inference_mode():
         for words, sentence in cancellation.checked(sequences.sentences.items()):
-            table = known[words]
-            if table is None:
-                tables = _label_tables(model, *next(unread))
+            if found := known[words]:
+                values[sentence.eos_edge], values[[*sentence.edges.values()]] = found
             else:
-                tables = iter([(0, table.labels.astype(np.float64))])
-            _fill(values, sentence, vocabulary, cancellation.checked(tables))
+                tables = cancellation.checked(_label_tables(model, *next(unread)))
+                _fill(values, sentence, _places(sentence, vocabulary), tables)
     return values
+
+
+def _places(sentence: SentenceSpans, vocabulary: SpanVocabulary) -> list[Place]:
+    """Return the place of each edge in a table."""
+    return [(start, end - 1, vocabulary.label(label)) for start, end, label in sentence.edges]
 
 
 def _fill(
     values: NDArray[np.float64],
     sentence: SentenceSpans,
-    vocabulary: SpanVocabulary,
+    places: Sequence[Place],
     tables: Iterable[tuple[int, NDArray[np.float64]]],
 ) -> None:
-    wanted = [
-        (start, end - 1, vocabulary.label(label), edge)
-        for (start, end, label), edge in sentence.edges.items()
-    ]
-    starts, lasts, labels, edges = np.array(wanted, np.int64).reshape(-1, 4).T
+    starts, lasts, labels = np.array(places, np.int64).reshape(-1, 3).T
+    edges = np.array([*sentence.edges.values()], np.int64)
     for first, table in tables:
         none = table[:, :, NO_LABEL]
         # A span's last word is not before its first.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,28 @@ def test_names_of_parsers(tmp_path: Path) -> None:
     # Of the parser or its model, whichever is missing.
     with pytest.raises(InputError, match=r"bllipparser|not the folder of a BLLIP model"):
         create_parser("bllip", ParserSettings(model=str(tmp_path)))
+
+
+class AtOnce:
+    """A parser that has no list for any sentence, and says how many threads asked."""
+
+    batch_sizes = (1,)
+    most_jobs = 2
+
+    def __init__(self) -> None:
+        self.threads: set[str] = set()
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[str]:
+        self.threads.add(threading.current_thread().name)
+        return ["none"] * len(sentences)
+
+    def stop(self) -> None:
+        pass
+
+
+def test_no_more_threads_than_are_of_use() -> None:
+    parser = AtOnce()
+    parsing = ParsedLists(parser, sentences(40), 16)
+    assert len(list(parsing)) == 40
+    parsing.close()
+    assert parser.threads <= {"parsing_0", "parsing_1"}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from reranker.models.span_model import SpanModel
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.data import Sentence
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
+from reranker.pipeline import Reranker
 from reranker.scoring import span_table
 from reranker.scoring.span_batch import batches
 from reranker.trees.linearize import is_word
@@ -49,6 +52,24 @@ def test_trees_and_probabilities_are_those_of_each_sentence_alone(candidates: in
         known, found = one.certainty.probabilities, other.certainty.probabilities
         for key in {*known, *found}:  # what is missing is below LEAST_PROBABILITY
             assert found.get(key, 1e-3) == pytest.approx(known.get(key, 1e-3), abs=1e-4)
+
+
+def test_the_ensemble_reads_again_for_the_trees_of_others_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reranker = Reranker.load(str(ROOT / "ckpt/spans.pt"), device="cpu")
+    given = lists(3, at_once=True)[:2]
+    flat = replace(given[0].candidates[0], index=3, tokens=("(X", *given[0].words, ")X"))
+    more = replace(given[0], candidates=(*given[0].candidates, flat))
+    with monkeypatch.context() as patch:
+        patch.setattr(SpanModel, "read_one", None)  # would fail
+        for nbest, ranking in zip(given, reranker.rerank_lists(given), strict=True):
+            scores = [each.parser_score for each in nbest.candidates]
+            assert [-each.nll for each in ranking] == pytest.approx(scores, abs=1e-3)
+    (ranking,) = reranker.rerank_lists([more])
+    assert [each.index for each in ranking] == [0, 1, 2, 3]
+    scores = [each.parser_score for each in given[0].candidates]
+    assert [-each.nll for each in ranking][:3] == pytest.approx(scores, abs=1e-3)
 
 
 def test_batches_are_bounded() -> None:
