@@ -5,7 +5,6 @@ bits, which depend on the other sentences."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +14,12 @@ from torch import Tensor
 
 from reranker.chart.best import Chart, Derivation, Gains, Span
 from reranker.chart.k_best import k_best
-from reranker.checkpoints.span_vocabulary import NO_LABEL, PADDING, RARE_LABEL, SpanVocabulary
+from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL, SpanVocabulary
 from reranker.models.batch import grouped_by_length
 from reranker.models.charts import best_trees, constituent_probabilities
 from reranker.models.span_model import SpanModel
 from reranker.nbest.data import LEAST_PROBABILITY
-from reranker.scoring.span_table import TreeValues, Words, keep
+from reranker.scoring.span_table import TreeValues, Words, inputs_of, keep
 
 _WORDS, _NUMBERS = 4_096, 1 << 24  # of the sentences read at once, unless one alone has more
 _NUMBERS_AT_ONCE = 1 << 23  # of the spans whose labels are computed at once
@@ -36,7 +35,7 @@ class Brackets(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What the model and a chart make of a sentence."""
+    """The results of the model and a chart for a sentence."""
 
     tags: NDArray[np.float32]  # as in ``SpanTable``, [n, T]
     brackets: Brackets
@@ -85,7 +84,7 @@ class _Batch:
         temperature: float,
     ) -> None:
         device = model.embedding.device
-        rows, features, lengths = _inputs(vocabulary, sentences)
+        rows, features, lengths = inputs_of(vocabulary, sentences)
         data = model.read_together(rows.to(device), features.to(device), lengths)
         self.lengths = [*map(len, sentences)]
         self.words = torch.tensor(self.lengths, device=device)
@@ -219,24 +218,6 @@ def _best_few(labels: NDArray[np.float32], words: int, most: int) -> _Found:
     values = gains.labels[starts, ends - 1, numbers].astype(np.float64)
     values -= gains.none[starts, ends - 1]
     return trees, TreeValues(gains.without, dict(zip(places, values.tolist(), strict=True)))
-
-
-def _inputs(
-    vocabulary: SpanVocabulary, sentences: Sequence[Words]
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the rows of all words and of their features as ``SpanModel.read`` takes them, and the
-    number of rows of each sentence."""
-    encoded = [vocabulary.encode(words) for words in sentences]
-    sizes = [(len(features), len(features[0])) for _, features in encoded]
-    longest, widest = map(max, zip(*sizes, strict=True))
-    all_rows = np.zeros((longest, len(encoded)), np.int64)
-    all_features = np.full((longest, len(encoded), widest), PADDING, np.int64)
-    for column, ((rows, features), size) in enumerate(zip(encoded, sizes, strict=True)):
-        all_rows[: size[0], column] = rows
-        flat = np.fromiter(chain.from_iterable(features), np.int64, size[0] * size[1])
-        all_features[: size[0], column, : size[1]] = flat.reshape(size)
-    lengths = torch.tensor([length for length, _ in sizes])
-    return torch.from_numpy(all_rows), torch.from_numpy(all_features), lengths
 
 
 def _columns(spans: Tensor, labels: Tensor) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from reranker.checkpoints.span_vocabulary import NO_LABEL, SpanVocabulary
+from reranker.checkpoints.span_vocabulary import NO_LABEL, PADDING, SpanVocabulary
 from reranker.models.span_model import SpanModel
 from reranker.process.cancellation import Cancellation
 
@@ -63,7 +63,8 @@ class TreeValues(NamedTuple):
 
 
 # Sentences whose words the encoder reads at once; with more, products are hardly faster.
-_AT_ONCE = 8
+_AT_ONCE, _AT_ONCE_ON_A_GPU = 8, 64
+_MOST_WORDS = 4_096  # of those sentences, padding included
 
 
 def read_sentence(
@@ -94,20 +95,74 @@ def readings(
     model: SpanModel, vocabulary: SpanVocabulary, sentences: Iterable[Words]
 ) -> Iterator[tuple[Words, torch.Tensor]]:
     """Yield each sentence with the result of ``SpanModel.read_one``; the encoder reads some
-    sentences at once."""
+    sentences at once, and on a GPU the whole model does."""
+    is_on_cpu = model.embedding.device.type == "cpu"
+    read, at_once = (_read, _AT_ONCE) if is_on_cpu else (read_together, _AT_ONCE_ON_A_GPU)
+    for some in _groups(sentences, at_once):
+        yield from zip(some, read(model, vocabulary, some), strict=True)
+
+
+def _groups(sentences: Iterable[Words], at_once: int) -> Iterator[list[Words]]:
+    """Yield the sentences in groups of ``at_once``, fewer if they are long."""
+    some: list[Words] = []
+    longest = 0
+    for words in sentences:
+        longest = max(longest, len(words))
+        if len(some) == at_once or (some and longest * (len(some) + 1) > _MOST_WORDS):
+            yield some
+            some, longest = [], len(words)
+        some.append(words)
+    if some:
+        yield some
+
+
+def _read(
+    model: SpanModel, vocabulary: SpanVocabulary, sentences: Sequence[Words]
+) -> Iterator[torch.Tensor]:
     device = model.embedding.device
-    waiting = iter(sentences)
-    while some := [*islice(waiting, _AT_ONCE)]:
-        given = [
-            (torch.tensor(rows, device=device), torch.tensor(features, device=device))
-            for rows, features in map(vocabulary.encode, some)
-        ]
+    given = [
+        (torch.tensor(rows, device=device), torch.tensor(features, device=device))
+        for rows, features in map(vocabulary.encode, sentences)
+    ]
+    with torch.inference_mode():
+        encoded = model.encoded([features for _, features in given])
+    for (rows, features), known in zip(given, encoded, strict=True):
         with torch.inference_mode():
-            encoded = model.encoded([features for _, features in given])
-        for words, (rows, features), known in zip(some, given, encoded, strict=True):
-            with torch.inference_mode():
-                data = model.read_one(rows, features, known)
-            yield words, data
+            data = model.read_one(rows, features, known)
+        yield data
+
+
+def read_together(
+    model: SpanModel, vocabulary: SpanVocabulary, sentences: Sequence[Words]
+) -> Iterator[torch.Tensor]:
+    """Yield the result of ``SpanModel.read_one`` for each sentence but for the last bits, which
+    depend on the other sentences."""
+    rows, features, lengths = inputs_of(vocabulary, sentences)
+    device = model.embedding.device
+    with torch.inference_mode():
+        data = model.read_together(rows.to(device), features.to(device), lengths)
+    for number, length in enumerate(lengths.tolist()):
+        with torch.inference_mode():
+            own = data[:length, number : number + 1]
+        yield own
+
+
+def inputs_of(
+    vocabulary: SpanVocabulary, sentences: Sequence[Words]
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the rows of all words and of their features as ``SpanModel.read`` takes them, and the
+    number of rows of each sentence."""
+    encoded = [vocabulary.encode(words) for words in sentences]
+    sizes = [(len(features), len(features[0])) for _, features in encoded]
+    longest, widest = map(max, zip(*sizes, strict=True))
+    all_rows = np.zeros((longest, len(encoded)), np.int64)
+    all_features = np.full((longest, len(encoded), widest), PADDING, np.int64)
+    for column, ((rows, features), size) in enumerate(zip(encoded, sizes, strict=True)):
+        all_rows[: size[0], column] = rows
+        flat = np.fromiter(chain.from_iterable(features), np.int64, size[0] * size[1])
+        all_features[: size[0], column, : size[1]] = flat.reshape(size)
+    lengths = torch.tensor([length for length, _ in sizes])
+    return torch.from_numpy(all_rows), torch.from_numpy(all_features), lengths
 
 
 def table_of(

@@ -6,12 +6,14 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from reranker.checkpoints.span_file import SpanCheckpoint, load_span_model
 from reranker.nbest import read_nbest
-from reranker.scoring.span_table import Words, read_each, read_sentence
+from reranker.scoring import span_table
+from reranker.scoring.span_table import Words, read_each, read_sentence, read_together, table_of
 from reranker.scoring.spans import SpanSequences, span_log_probabilities
 from reranker.trees.linearize import is_word
 
@@ -40,6 +42,27 @@ def test_tables_are_those_of_each_alone(order: int) -> None:
     for one, other in zip(alone[::order], together, strict=True):
         assert (one.labels == other.labels).all()
         assert (one.tags == other.tags).all()
+
+
+def test_sentences_read_together_as_on_a_gpu() -> None:
+    member, words = shipped(), sentences()
+    together = read_together(member.model, member.vocabulary, words)
+    for one, own, other in zip(
+        words, read_each(member.model, member.vocabulary, words), together, strict=True
+    ):
+        with torch.inference_mode():
+            table = table_of(member.model, one, other)
+        upper = np.triu_indices(len(one))
+        np.testing.assert_allclose(table.labels[upper], own.labels[upper], atol=1e-3)
+        np.testing.assert_allclose(table.tags, own.tags, atol=1e-3)
+
+
+def test_long_sentences_are_read_in_small_groups() -> None:
+    lengths = [2, 2, 2, 1_500, 1_500, 1_500, 9_000, 2]
+    groups = span_table._groups([("a",) * length for length in lengths], 2)
+    assert [[*map(len, some)] for some in groups] == [
+        [2, 2], [2, 1_500], [1_500, 1_500], [9_000], [2],
+    ]  # fmt: skip
 
 
 def test_the_mode_of_torch_is_the_callers() -> None:
