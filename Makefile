@@ -57,7 +57,7 @@ gpu: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),install,$(METADATA)) ## the test
 	export PYTHONPATH=$(CURDIR):$(CURDIR)/build/metadata:$$PYTHONPATH; status=0; \
 	export PYTHONUNBUFFERED=1 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1; \
 	timeout -s INT -k 10 $(GPU_TEST_SECONDS) $(GPU_PYTHON) -m pytest -p pytest_timeout -m gpu tests/gpu \
-		--timeout 60 --timeout-method thread -W default -v -rfEs --durations 10 || status=$$?; \
+		--timeout 60 -W default -v -rfEs --durations 10 || status=$$?; \
 	timeout -k 10 $(GPU_BENCH_SECONDS) $(GPU_PYTHON) -m benchmarks.gpu --device $(GPU_DEVICE) --json $(GPU_RESULTS)/gpu.json \
 		|| status=$$?; exit $$status
 
