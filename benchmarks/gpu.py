@@ -1,4 +1,4 @@
-"""How fast a GPU scores and parses, beside all cores of the CPU of the same machine.
+"""The speed of a GPU that scores and parses, beside all cores of the CPU of the same machine.
 
     python -m benchmarks.gpu [--device cuda] [--lists LISTS] [--json FILE]     # or make gpu
 

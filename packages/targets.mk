@@ -53,7 +53,7 @@ $(RELEASE)/twine: packages/release.txt
 
 # dist/: source archives and wheels of the program and of the models of ckpt/ that it uses by default.
 # Times in them are the last commit's, so that the same commit gives the same bytes.
-export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
+dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 DIST := $(CURDIR)/dist
 dist: $(RELEASE)/twine
 	rm -rf $(DIST)

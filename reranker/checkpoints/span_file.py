@@ -15,7 +15,7 @@ from reranker.models.span_model import SpanConfig, SpanModel
 _LISTS = ("words", "vector_words", "labels", "tags")
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True)  # without slots: Python 3.12.3 then allows no weak reference to it
 class SpanCheckpoint(Trained[SpanModel, SpanVocabulary]):
     """A span model."""
 
