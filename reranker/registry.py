@@ -24,7 +24,8 @@ from reranker.errors import InputError
 
 Group = Literal["commands", "parsers", "outputs", "trainings", "servers", "children"]
 """``commands``: modules with ``add_arguments(parser)``, ``run(arguments)``, which returns the exit
-status, and perhaps ``EXAMPLES``, the end of ``--help``; a RerankError is exit status 2.
+status, and perhaps ``EXAMPLES``, the end of ``--help``, and ``GROUPS`` of flags with a ``USAGE``
+(reranker.commands.help); a RerankError is exit status 2.
 ``parsers``: a ``Factory`` (reranker.parsers.parser). ``outputs``: a function from a ``Ranking`` to
 the text of its answer, without the final line break (ours: reranker.outputs.registry); the best
 tree has brackets and tags, whatever the file looks like.
@@ -44,10 +45,54 @@ class Entry(NamedTuple):
 _PLUGINS = Path(__file__).with_name("plugins")
 
 _OURS: dict[Group, dict[str, Entry]] = {
-    "commands": {
+    "commands": {  # as `rerank --help` lists them, the most used first
+        "parse": Entry(
+            "reranker.commands.parse",
+            "text in, the best tree of each sentence out: parse and rerank",
+        ),
+        "show": Entry(
+            "reranker.plugins.showing.command",
+            "draw trees: the best beside the parser's first, right or wrong",
+        ),
+        "grep": Entry(
+            "reranker.plugins.grep.command",
+            "search trees, parser output or text for a pattern",
+        ),
+        "measure": Entry(
+            "reranker.plugins.measure.command",
+            "how complex the syntax of a text is, and how sure that is",
+        ),
+        "surprisal": Entry(
+            "reranker.plugins.surprisal.command",
+            "what each word of a text costs a reader: its surprisal",
+        ),
+        "serve": Entry("reranker.commands.serve", "rerank over HTTP, with a web page"),
+        "models": Entry("reranker.commands.models", "the language models that are installed"),
+        "eval": Entry("reranker.commands.evaluate", "EVALB's figures for two treebank files"),
+        "compare": Entry(
+            "reranker.plugins.tuning.compare_command",
+            "whether the difference of two parsers' F1 is more than chance",
+        ),
+        "validate": Entry(
+            "reranker.commands.validate", "what is in an n-best file, and what is wrong with it"
+        ),
+        "convert": Entry(
+            "reranker.commands.convert", "convert n-best files from one format to another"
+        ),
+        "tune": Entry(
+            "reranker.plugins.tuning.command",
+            "find the best --lm-weight and more, from ranked output and gold",
+        ),
+        "train": Entry(
+            "reranker.plugins.training.command",
+            "train a language model on a treebank, or an encoder-decoder",
+        ),
         "adapt": Entry(
             "reranker.plugins.adapting.command",
-            "train the models on to your own kind of text, without a treebank of it",
+            "train the models on to your own kind of text, without a treebank",
+        ),
+        "generate": Entry(
+            "reranker.plugins.generation.command", "trees, translations or headlines by beam search"
         ),
         "analyse": Entry(
             "reranker.plugins.analysis.command",
@@ -57,52 +102,8 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "reranker.plugins.cluster.command",
             "rerank many files, here or on many machines, with Ray",
         ),
-        "compare": Entry(
-            "reranker.plugins.tuning.compare_command",
-            "whether the difference of two parsers' F1 is more than chance",
-        ),
         "completion": Entry(
             "reranker.commands.completion", "print a script for tab completion in bash, zsh or fish"
-        ),
-        "convert": Entry(
-            "reranker.commands.convert", "convert n-best files from one format to another"
-        ),
-        "eval": Entry("reranker.commands.evaluate", "EVALB's figures for two treebank files"),
-        "generate": Entry(
-            "reranker.plugins.generation.command", "trees, translations or headlines by beam search"
-        ),
-        "grep": Entry(
-            "reranker.plugins.grep.command",
-            "search trees, parser output or text for a pattern, with probabilities",
-        ),
-        "measure": Entry(
-            "reranker.plugins.measure.command",
-            "how complex the syntax of a text is, and how sure that is",
-        ),
-        "models": Entry("reranker.commands.models", "the language models that are installed"),
-        "parse": Entry(
-            "reranker.commands.parse",
-            "text in, the best tree of each sentence out: parse and rerank",
-        ),
-        "serve": Entry("reranker.commands.serve", "rerank over HTTP, with a web page"),
-        "show": Entry(
-            "reranker.plugins.showing.command",
-            "draw trees: the best beside the parser's first, right or wrong",
-        ),
-        "surprisal": Entry(
-            "reranker.plugins.surprisal.command",
-            "what each word of a text costs a reader: surprisal by syntactic models",
-        ),
-        "train": Entry(
-            "reranker.plugins.training.command",
-            "train a language model on a treebank, or an encoder-decoder",
-        ),
-        "tune": Entry(
-            "reranker.plugins.tuning.command",
-            "find the best --lm-weight and more, from ranked output and gold trees",
-        ),
-        "validate": Entry(
-            "reranker.commands.validate", "what is in an n-best file, and what is wrong with it"
         ),
     },
     "parsers": {

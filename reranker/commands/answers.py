@@ -81,17 +81,15 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags on which answers depend."""
     add = parser.add_argument
     text = (
-        "checkpoints of the ensemble, a folder of them, the ensemble.toml of `rerank tune`, or the "
-        "name of an installed ensemble, which may bring a parser (default: the one that `rerank "
-        "models` says)"
+        "checkpoints, a folder of them, an ensemble.toml of `rerank tune`, or the name of an "
+        "installed ensemble, which may bring a parser (default: what `rerank models` says)"
     )
     add("--models", nargs="+", metavar="FILE", help=text)
     text = "use no other checkpoints: their SHA-256, or the first 8 digits or more, in any order"
     add("--sha256", nargs="+", default=(), metavar="HASH", help=text)
     text = (
-        "best: one tree per line; ranked: one JSON object per line with every candidate; of the "
-        "best tree alone, pretty: over several lines, conllu: CoNLL-U, json: words and "
-        "constituents with their places in the text (docs/output.md; default: best)"
+        "the best tree, best: on a line, pretty: over several, conllu: as CoNLL-U, json: with its "
+        "words and brackets; or ranked: every candidate, as JSON (docs/output.md; default: best)"
     )
     add("--output", choices=_Outputs(_OUTPUTS), default="best", help=text)
     text = "with --output ranked: add every token's log-probability"

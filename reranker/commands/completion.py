@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from reranker.commands.help import summaries
+from reranker.errors import InputError
 from reranker.files.output import write_line
 
 EXAMPLES = """examples:
@@ -26,8 +29,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the script; returns the exit code."""
     import shtab
 
-    from reranker.commands.main import whole_parser
-
     parser = whole_parser()
     for action in _actions(parser):
         takes_files = action.type is Path or action.dest in ("config", "models")
@@ -35,6 +36,20 @@ def run(arguments: argparse.Namespace) -> int:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
     write_line(shtab.complete(parser, arguments.shell))
     return 0
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """Return the flags of ``rerank`` and of all its subcommands."""
+    from reranker.commands import main  # which imports this module for this command alone
+
+    parser = main.command_parser("rerank")
+    subparsers = parser.add_subparsers()
+    for name, description in summaries().items():
+        with contextlib.suppress(InputError):  # another package's that cannot be imported
+            main.load_command(name).add_arguments(
+                subparsers.add_parser(name, help=description, description=description)
+            )
+    return parser
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

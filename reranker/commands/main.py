@@ -9,22 +9,62 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import io
 import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import NoReturn, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 from reranker import registry
 from reranker.commands.endings import INTERRUPTED, dealt_with, ending, interrupt_at_signals, leave
 from reranker.commands.progress import MessageHandler, count_rejections, start_messages
 from reranker.errors import InputError
 from reranker.files.output import write_errors
-from reranker.files.visible import visible, visible_message
+from reranker.files.visible import visible_message
+
+
+class CommandParser(argparse.ArgumentParser):
+    """The parser of a command's flags. With ``groups``, ``--help`` shows only the first of them;
+    reranker.commands.help, which few runs need, writes help and errors."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.command: str | None = None  # else part of one
+        self.groups: Mapping[str, str] = {}  # names of flags by title
+        self._typed: list[str] = []
+        self.add_argument("--help-all", action="help", help=argparse.SUPPRESS)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse as argparse does, and remember what was typed."""
+        self._typed = list(args or ())
+        return super().parse_known_args(args, namespace)
+
+    def format_help(self, is_short: bool = False) -> str:
+        """Return the help with every flag, or with the most used ones."""
+        from reranker.commands.help import description, text
+
+        if self.command:
+            self.description = description(self.command)
+        return text(self, self.groups, is_short) if self.groups else super().format_help()
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help that was asked for."""
+        (file or sys.stdout).write(self.format_help("--help-all" not in self._typed))
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with one line, which names the flag that was probably meant."""
+        from reranker.commands.help import error_line
+
+        self.exit(2, error_line(self, self._typed, message))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            from reranker.commands.help import no_choice
+
+            raise argparse.ArgumentError(action, no_choice(value, action.choices))
 
 
 class _Command(Protocol):
@@ -36,7 +76,7 @@ class _Command(Protocol):
     def run(self, arguments: argparse.Namespace) -> int: ...
 
 
-def _command(name: str) -> _Command:
+def load_command(name: str) -> _Command:
     """Import the subcommand's module, when it is needed: importing all of them takes longer than
     `rerank eval`."""
     if name == "rerank":
@@ -112,45 +152,24 @@ def command_names() -> list[str]:
     return ["rerank", *registry.ours("commands")]
 
 
-def command_parser(name: str) -> argparse.ArgumentParser:
+def command_parser(name: str) -> CommandParser:
     """Return the flags of one of ``command_names``, for its ``--help`` and the documentation."""
-    command = _command(name)
-    examples = getattr(command, "EXAMPLES", "")
+    command = load_command(name)
+    parser = CommandParser(
+        prog="rerank" if name == "rerank" else f"rerank {name}",
+        usage=getattr(command, "USAGE", None),
+        epilog=getattr(command, "EXAMPLES", ""),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.command, parser.groups = name, getattr(command, "GROUPS", {})
     if name == "rerank":
-        parser = _rerank_parser()
-    else:
-        parser = _parser(f"rerank {name}", _description(name, command), examples)
+        from importlib.metadata import version
+
+        text = f"parse-reranker {version('parse-reranker')}"
+        parser.add_argument("--version", action="version", version=text)
     command.add_arguments(parser)
     return parser
-
-
-def whole_parser() -> argparse.ArgumentParser:
-    """Return the flags of ``rerank`` and of all its subcommands, for shell completion."""
-    parser = _rerank_parser()
-    _command("rerank").add_arguments(parser)
-    subparsers = parser.add_subparsers()
-    for name, description in _summaries().items():
-        with contextlib.suppress(InputError):  # another package's that cannot be imported
-            _command(name).add_arguments(
-                subparsers.add_parser(name, help=description, description=description)
-            )
-    return parser
-
-
-def _description(name: str, command: _Command) -> str:
-    """Return the line above a command's flags: for another package's the module's first line."""
-    own = (getattr(command, "__doc__", None) or "").strip().partition("\n")[0]
-    return _summary(name) if name in registry.ours("commands") or not own else own
-
-
-def _summary(name: str) -> str:
-    entry = registry.ours("commands").get(name)
-    return entry.help if entry else f"of the package {registry.package_of('commands', name)}"
-
-
-def _summaries() -> dict[str, str]:
-    """Return a line about each subcommand, those of other packages included."""
-    return {name: _summary(name) for name in registry.names("commands")}
 
 
 def _run(given: list[str]) -> int:
@@ -164,63 +183,14 @@ def _run(given: list[str]) -> int:
             "  rerank parse FILE"
         )
     elif not given[0].startswith("-"):
-        raise InputError(_no_command(given[0]))
+        from reranker.commands.help import no_command
+
+        raise InputError(no_command(given[0]))
     else:
         name, command_line = "rerank", tuple(given)
     parser = command_parser(name)
     parser.set_defaults(command_line=command_line)
-    return _command(name).run(parser.parse_args(given))
-
-
-def _no_command(word: str) -> str:
-    """Return the message that says what to type instead of ``rerank WORD``."""
-    if os.path.exists(word) or os.path.dirname(word) or os.path.splitext(word)[1]:
-        return (
-            f"{word} is not a command; to rerank n-best lists, or to parse plain text:\n"
-            f"  rerank --nbest {word}\n"
-            f"  rerank parse {word}"
-        )
-    known = registry.names("commands")
-    similar = [name for name in known if word.startswith(name)]
-    similar += difflib.get_close_matches(word, known, n=1)
-    if similar:
-        return f"unknown command: {word}; did you mean {similar[0]}?"
-    return f"unknown command: {word}; there are {', '.join(known)} (see rerank --help)"
-
-
-def _rerank_parser() -> argparse.ArgumentParser:
-    commands = "\n".join(
-        f"  rerank {name + ' --help':17}  {description}"
-        for name, description in _summaries().items()
-    )
-    from importlib.metadata import version
-
-    parser = _parser(
-        "rerank",
-        "Choose the best of a parser's n-best trees with an ensemble of language models.\n"
-        "From plain text to trees: rerank parse.",
-        f"{_command('rerank').EXAMPLES}\n\nother commands:\n{commands}",
-    )
-    parser.add_argument(
-        "--version", action="version", version=f"parse-reranker {version('parse-reranker')}"
-    )
-    return parser
-
-
-def _parser(program: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    return _Parser(
-        prog=program,
-        description=description,
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """Exit with a message that quotes what was typed."""
-        super().error(visible(message))
+    return load_command(name).run(parser.parse_args(given))
 
 
 def program() -> NoReturn:

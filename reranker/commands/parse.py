@@ -24,14 +24,27 @@ exit status: 0 success, 1 a sentence was not parsed or not read as it is written
 rejected, 2 unusable files or flags, 3 out of memory, 130 interrupted, 141 the reader of standard
 output closed it"""
 
+USAGE = "%(prog)s [flags] FILE [FILE ...]"
+GROUPS = {
+    "everyday flags": (
+        "text --sentences --language --parser --models --output --out --resume --least-sure"
+    ),
+    "input": "--tokens --words --format --beam",
+    "models": (
+        "--parser-command --parser-model --candidates --overparsing --sha256 --lm-weight "
+        "--criterion --combine"
+    ),
+    "output": "--top --token-scores",
+    "limits": "--longest --parser-seconds --jobs --threads --device --precision",
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank parse`` to ``parser``."""
     text_files.add_arguments(parser, "+")
     text = (
-        "instead of trees, write the N sentences whose trees are least sure, to be checked by hand "
-        "first: confidence, place, the least probable bracket, its probability and words, and the "
-        "sentence, with tabs between them"
+        "write, instead of trees, a table of the N sentences whose trees are least sure, to be "
+        "checked by hand first"
     )
     parser.add_argument("--least-sure", type=positive, metavar="N", help=text)
     parser_flags.add_arguments(parser, longest=200)

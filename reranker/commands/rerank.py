@@ -23,6 +23,15 @@ EXAMPLES = """examples:
 exit status: 0 success, 1 candidates were rejected or a sentence has none left, 2 unusable files or
 flags, 3 out of memory, 130 interrupted, 141 the reader of standard output closed it"""
 
+USAGE = "%(prog)s COMMAND [flags] ...\n       %(prog)s --nbest FILE [FILE ...] [flags]"
+GROUPS = {
+    "everyday flags": "--nbest --models --output --out --resume --gold --lm-weight --tokens",
+    "input": "--format --repair --no-repair --beam --restore",
+    "models": "--sha256 --criterion --combine",
+    "output": "--top --token-scores --gold-tags",
+    "limits": "--threads --device --precision",
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank`` to ``parser``."""

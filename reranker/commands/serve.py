@@ -17,6 +17,23 @@ EXAMPLES = """examples:
 
 exit status: 0 stopped by a signal, 2 could not start, 3 for lack of memory"""
 
+USAGE = "%(prog)s [flags]"
+GROUPS = {
+    "everyday flags": (
+        "--models --language --host --port --api-keys-file --public --engines --config"
+    ),
+    "input": "--words --parser-model --candidates",
+    "models": "--sha256 --combine --device --threads --precision --ray",
+    "who may call": "--allow-host --admin-keys-file --cors-origins --forwarded-allow-ips",
+    "output": "--log-format --log-text --traces",
+    "limits": (
+        "--batch-tokens --queue-requests --queue-tokens --queue-bytes --client-rate --connections "
+        "--max-body-bytes --max-sentences --max-candidates --max-tree-tokens --max-depth "
+        "--max-characters --longest --max-beam --request-seconds --max-request-seconds "
+        "--body-seconds --reading-seconds --heartbeat-seconds --drain-seconds"
+    ),
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank serve`` to ``parser``: one for each of the service's settings."""

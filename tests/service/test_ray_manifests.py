@@ -11,7 +11,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from reranker.commands.main import whole_parser
+from reranker.commands.completion import whole_parser
 from reranker.service.settings import Settings
 
 ROOT = Path(__file__).parents[2]

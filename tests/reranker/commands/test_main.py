@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reranker import registry
-from reranker.commands.main import _command, command_names
+from reranker.commands.main import command_names, load_command
 from tests.checkout import RERANK
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -38,7 +38,7 @@ def test_only_the_command_that_runs_is_imported(
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     modules = set(done.stderr.splitlines()[-1].split())
-    commands = {each.__name__ for each in map(_command, command_names())}
+    commands = {each.__name__ for each in map(load_command, command_names())}
     assert commands & modules == {f"reranker.commands.{module}"}
     assert "torch" not in modules
 
@@ -46,7 +46,9 @@ def test_only_the_command_that_runs_is_imported(
 def test_help_lists_every_command_and_says_what_it_does() -> None:
     done = subprocess.run([RERANK, "--help"], capture_output=True, text=True)
     assert done.returncode == 0
-    listed = done.stdout.partition("other commands:\n")[2].splitlines()
+    head, _, tail = done.stdout.partition("commands, most used first:\n")
+    listed = tail.partition("\n\n")[0].splitlines()
+    assert len(head.splitlines()) == 3  # the usage
     whole = {
         path
         for folder in ("commands", "plugins")
@@ -56,4 +58,4 @@ def test_help_lists_every_command_and_says_what_it_does() -> None:
     entries = registry.ours("commands")
     assert len(listed) == len(entries) == len(whole) - 1  # without rerank itself
     for line, (name, entry) in zip(listed, entries.items(), strict=True):
-        assert line.split() == ["rerank", name, "--help", *entry.help.split()]
+        assert line.split() == [name, *entry.help.split()] and len(line) <= 80

@@ -1,0 +1,104 @@
+"""The help of commands, and the line about a wrong flag."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from reranker.commands.main import command_names, command_parser, main
+
+Capture = pytest.CaptureFixture[str]
+
+
+def printed(arguments: list[str], capsys: Capture, status: int) -> str:
+    """Return what a command that stops at its flags prints, to the one stream or the other."""
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == status
+    out, err = capsys.readouterr()
+    assert not (err if status == 0 else out)
+    return out + err
+
+
+GROUPED = [name for name in command_names() if command_parser(name).groups]
+
+
+def test_the_commands_with_many_flags_have_groups() -> None:
+    assert {"rerank", "parse", "serve"} <= set(GROUPED)
+
+
+@pytest.mark.parametrize("command", GROUPED)
+def test_help_shows_eight_flags_and_help_all_each_flag_once(
+    command: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    words = [] if command == "rerank" else [command]
+    short = printed([*words, "--help"], capsys, 0)
+    whole = printed([*words, "--help-all"], capsys, 0)
+    flags = {
+        next(name for name in action.option_strings if name.startswith("--"))
+        for action in command_parser(command)._actions
+        if action.option_strings and action.help != argparse.SUPPRESS
+    } - {"--help"}
+    shown = [line.split()[0].rstrip(",") for line in short.splitlines() if line.startswith("  --")]
+    assert len(shown) == 8 and set(shown) <= flags
+    for flag in flags:
+        starts = [line for line in whole.splitlines() if line.startswith(f"  {flag}")]
+        assert [line.split()[0].rstrip(",") for line in starts].count(flag) == 1, flag
+    assert {"input:", "models:", "output:", "limits:"} <= set(whole.splitlines())
+    assert f"{len(flags) + 1 - 8} more flags" in short
+
+
+def test_the_help_of_parse_fits_a_terminal(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = printed(["parse", "--help"], capsys, 0).splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            "parse --ouptut json f",
+            "rerank parse: error: there is no flag --ouptut; did you mean --output?",
+        ),
+        (
+            "parse --ouptut=json f",
+            "rerank parse: error: there is no flag --ouptut; did you mean --output?",
+        ),
+        ("--nbets f", "rerank: error: there is no flag --nbets; did you mean --nbest?"),
+        ("parse f -o g", "rerank parse: error: there is no flag -o; did you mean --out?"),
+        ("parse f --OUT g", "rerank parse: error: there is no flag --OUT; did you mean --out?"),
+        ("serve --prot 80", "rerank serve: error: there is no flag --prot; did you mean --port?"),
+        (
+            "serve --overprasing 3",  # not one that help hides
+            "rerank serve: error: there is no flag --overprasing; see rerank serve --help-all",
+        ),
+        ("eval --zz a b", "rerank eval: error: there is no flag --zz; see rerank eval --help-all"),
+        (
+            "analyse attention --jsno",
+            "rerank analyse attention: error: there is no flag --jsno; did you mean --json?",
+        ),
+        (
+            "parse f --output rankd",
+            "rerank parse: error: argument --output: invalid choice: 'rankd'; did you mean ranked? "
+            "(there are best, ranked, pretty, conllu, json)",
+        ),
+        (
+            "parse",
+            "rerank parse: error: the following arguments are required: FILE; "
+            "see rerank parse --help",
+        ),
+        (
+            "parse f --threads -1",  # a value
+            "rerank parse: error: argument --threads: '-1' is not a whole number of at least 1",
+        ),
+    ],
+)
+def test_a_wrong_flag_is_one_line_with_the_right_one(
+    arguments: str, line: str, capsys: Capture
+) -> None:
+    assert printed(arguments.split(), capsys, 2) == f"{line}\n"
