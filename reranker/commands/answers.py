@@ -227,10 +227,12 @@ def write(
             progress.finish()
         finally:
             progress.close()
-    message(summary(count))
+    is_fine = not (count["rejected"] or count["failed"])
+    if not is_fine or count["sentences"] > 1 or not source.parsers:  # else the tree says it all
+        message(summary(count))
     if table is not None:
         _print_table(table, plan, reranker)
-    return 1 if count["rejected"] or count["failed"] else 0
+    return 0 if is_fine else 1
 
 
 def _print_table(table: GoldTable, plan: Plan, reranker: Reranker) -> None:
@@ -294,11 +296,12 @@ def _check_language(language: str | None, reranker: Reranker) -> None:
 
 def summary(counts: Mapping[str, int]) -> str:
     """Return the summary of all sentences, on one line."""
-    changed = counted(counts["changed"], "sentence")
-    repaired = f"{counts['repaired']} of them repaired, " if counts["repaired"] else ""
-    return (
-        f"rerank: {counted(counts['sentences'], 'sentence')}, "
-        f"{counted(counts['candidates'], 'candidate')} ranked, "
-        f"{repaired}{counts['rejected']} rejected; reranking changed {changed}, "
-        f"{counts['failed']} without a usable candidate"
-    )
+    parts = [f"{counted(counts['candidates'], 'candidate')} ranked"]
+    if counts["repaired"]:
+        parts.append(f"{counts['repaired']} of them repaired")
+    if counts["rejected"]:
+        parts.append(f"{counts['rejected']} rejected")
+    if counts["failed"]:
+        parts.append(f"{counted(counts['failed'], 'sentence')} without a usable candidate")
+    of = counted(counts["sentences"], "tree")
+    return f"rerank: reranking changed {counts['changed']} of {of}; {', '.join(parts)}"

@@ -104,7 +104,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(
         format="rerank: %(message)s", level=logging.INFO, handlers=[MessageHandler()]
     )
-    logging.getLogger("torch").setLevel(logging.WARNING)  # an import cut short reports statistics
     interrupt_at_signals()
     if given[:1] == ["serve"]:
         from reranker.commands.serve import end_at_sigterm

@@ -79,9 +79,12 @@ def _print(text: str) -> None:
 
 class MessageHandler(logging.Handler):
     """Prints log records as ``message`` does; warnings, of which there may be many, as
-    ``rejection`` does."""
+    ``rejection`` does. Of other packages' records, such as matplotlib's on its fonts, it prints
+    none but warnings and errors."""
 
     def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno < logging.WARNING and not record.name.startswith("reranker"):
+            return
         (rejection if record.levelno == logging.WARNING else message)(self.format(record))
 
 
@@ -121,12 +124,17 @@ class Positioned(Protocol):
 
 class ProgressBar:
     """How much of n-best files or texts is finished: a bar, the number of sentences, their rate and
-    the remaining time; for pipes, whose size is unknown, without the bar."""
+    the time that as many as are left take; for pipes, whose size is unknown, the number and rate.
+
+    Several lists may end at one position, where a reader takes more than a list at a time. So the
+    number of all lists follows from those read before the position changed the last time."""
 
     def __init__(self, lists: Positioned) -> None:
         self._lists = lists
         self._ends: deque[int | None] = deque()  # of the lists that were read but not finished
         self._position = self._sentences = self._first = 0
+        self._read = self._read_to = 0  # lists, and the position where the last of them ends
+        self._all: float | None = None  # about how many lists there are, once that is known
         self._bar: tqdm[Any] | None = None
 
     def read(self, lists: Iterable[T]) -> Iterator[T]:
@@ -134,7 +142,9 @@ class ProgressBar:
         for each in lists:
             if _is_terminal():
                 self._ends.append(self._lists.position)
+                self._estimate(self._lists.position)
             yield each
+        self._all = self._read
 
     def start(self) -> None:
         """Show the bar; lists that are already finished do not count in the rate."""
@@ -144,13 +154,12 @@ class ProgressBar:
 
         self._first = self._sentences
         size = self._lists.size
-        shown = "{elapsed}" if size is None else "{elapsed}, {remaining} left"
         bar = "" if size is None else "{percentage:3.0f} % |{bar}| "
         self._bar = tqdm(
             desc=self._description(0),
             total=size,
             initial=self._position,
-            bar_format=bar + "{desc}" + shown,
+            bar_format=bar + "{desc}{elapsed}{postfix}",
             dynamic_ncols=True,
             mininterval=0,  # results come in bursts, and the last of a burst must be shown too
             miniters=0,
@@ -177,8 +186,9 @@ class ProgressBar:
         return self._bar.external_write_mode(file=sys.stdout)
 
     def close(self) -> None:
-        """Leave the bar as it is and start a new line."""
+        """Leave the bar as it is, unless it is of one sentence, and start a new line."""
         if self._bar is not None:
+            self._bar.leave = self._sentences > 1
             self._bar.close()
             self._bar = None
 
@@ -186,7 +196,27 @@ class ProgressBar:
         self._position = max(self._position, position or 0)  # in packed files, an estimate
         if self._bar is not None:
             self._bar.n = self._position
-            self._bar.set_description_str(self._description(self._bar.format_dict["elapsed"]))
+            seconds = self._bar.format_dict["elapsed"]
+            left = self.seconds_left(seconds)
+            text = "" if left is None else f"{self._bar.format_interval(left)} left"
+            self._bar.set_postfix_str(text, refresh=False)
+            self._bar.set_description_str(self._description(seconds))
+
+    def _estimate(self, position: int) -> None:
+        """Count a list that ends at ``position``."""
+        size = self._lists.size
+        if size and 0 < self._read_to < position:
+            self._all = self._read * size / self._read_to
+        self._read_to = position
+        self._read += 1
+
+    def seconds_left(self, seconds: float) -> float | None:
+        """Return the time that the other sentences take if those of this run, without those that
+        an interrupted one has written, took so many ``seconds``; None if that is not known."""
+        done = self._sentences - self._first
+        if not done or self._all is None or self._lists.size is None:
+            return None
+        return max(0.0, self._all - self._sentences) * seconds / done
 
     def _description(self, seconds: float) -> str:
         count = self._sentences - self._first

@@ -59,7 +59,7 @@ def test_a_tree_for_each_sentence(tmp_path: Path, flags: list[str], capsys: Capt
     ]
     assert printed.out.splitlines()[2] == "(TOP (S (XX We) (XX crash) (XX here) (XX .)))"
     assert f"rerank: {file}:4: a flat tree: the parser ended with status 1" in printed.err
-    assert "4 sentences, 6 candidates ranked" in printed.err
+    assert " of 4 trees; 6 candidates ranked, 1 rejected, 1 sentence without" in printed.err
 
 
 def test_ranked_output_says_where_words_are(tmp_path: Path, flags: list[str]) -> None:

@@ -32,7 +32,7 @@ def test_the_best_few_are_the_first_of_all(
 ) -> None:
     everything = ranked(lists, models)
     few = ranked(lists, models, "--top", "2")
-    assert "3 sentences, 13 candidates ranked, 0 rejected" in capsys.readouterr().err
+    assert " of 3 trees; 13 candidates ranked\n" in capsys.readouterr().err
     for row, whole in zip(few, everything, strict=True):
         jsonschema.validate(row, SCHEMA)
         different = [one for one in row["ranking"] if one["duplicate_of"] is None]
