@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, Response
-from fastapi.staticfiles import StaticFiles
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
@@ -20,13 +18,13 @@ from reranker.service.errors import RequestError
 from reranker.service.http import arrival, openapi, routes
 from reranker.service.http.envelope import JSONLine, envelope, from_http
 from reranker.service.http.middleware import HeadAsGet, RequestCheck, RequestLog
+from reranker.service.http.pages import add_pages
 from reranker.service.http.request_state import state_of
 from reranker.service.lifecycle import Service
 from reranker.service.requests import schemas
 from reranker.service.requests.bodies import invalid, unknown
 from reranker.service.settings import Settings
 
-_PAGE = Path(__file__).parents[1] / "page"
 _CORS_HEADERS = ["Authorization", "Content-Type", "X-API-Key", "X-Request-ID", "X-Request-Timeout"]
 
 
@@ -85,19 +83,11 @@ def _add_paths(app: FastAPI) -> None:
     app.get("/health/ready", **openapi.HEALTH)(routes.ready)
     app.get("/metrics", **openapi.METRICS)(routes.metrics)
 
-    @app.get("/", include_in_schema=False)
-    async def page() -> Response:
-        return FileResponse(_PAGE / "index.html", headers={"Cache-Control": "no-cache"})
-
     @app.get("/openapi.json", include_in_schema=False)
     async def described() -> Response:
         return Response(await app.state.description, media_type="application/json")
 
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> Response:
-        return FileResponse(_PAGE / "api.html", headers={"Cache-Control": "no-cache"})
-
-    app.mount("/page", StaticFiles(directory=_PAGE))
+    add_pages(app)
 
 
 def _add_error_answers(app: FastAPI) -> None:

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from reranker.service import fairness
 from reranker.service.errors import RequestError, described
 from reranker.service.http.envelope import envelope
+from reranker.service.http.pages import PAGES
 from reranker.service.http.request_state import RequestState, state_of
 from reranker.service.keys import OPEN_PATHS
 from reranker.service.lifecycle import Service
@@ -24,6 +25,7 @@ _LOGGER = structlog.get_logger("rerank.request")
 _REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _QUIET = {"/health/live", "/health/ready", "/metrics"}
+_OF_PAGES = {"/info", "/openapi.json"}
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; object-src 'none'; "
@@ -94,9 +96,11 @@ class RequestLog:
         metrics.requests.labels(path, method, str(status)).inc()
         metrics.latency.labels(path).observe(seconds)
         metrics.key_requests.labels(state.key, f"{status // 100}xx" if status else "none").inc()
-        if path in _QUIET and status == 200:
+        if _is_quiet(path, status, Headers(scope=scope)):
             return
-        _LOGGER.info(
+        is_page = path in PAGES and status < 400
+        log = _LOGGER.debug if is_page else _LOGGER.info
+        log(
             "request",
             request_id=state.request_id,
             method=method,
@@ -107,6 +111,15 @@ class RequestLog:
             key=state.key,
             **state.details,
         )
+
+
+def _is_quiet(path: str, status: int, headers: Headers) -> bool:
+    """Return whether a request has no line in the log: probes, and what a page fetches to show
+    itself. The page has a line."""
+    if path == "/page":
+        return status < 400
+    is_of_page = headers.get("sec-fetch-site") == "same-origin"
+    return status == 200 and (path in _QUIET or (path in _OF_PAGES and is_of_page))
 
 
 def _has_two_lengths(scope: Scope) -> bool:

@@ -35,12 +35,54 @@ const curl = (path, media, value) => {
   return `${head} \\\n  --data-binary '${quoted}'`;
 };
 
+let key = ""; // asked for when the server wants one
+
+const send = async (path, options) => {
+  const asked = () => fetch(path.slice(1), { ...options, headers: { ...options.headers, ...(key ? { "X-API-Key": key } : {}) } });
+  let answer = await asked();
+  if (answer.status === 401) {
+    key = prompt("This server requires an API key:") ?? "";
+    if (key) answer = await asked();
+  }
+  const text = await answer.text();
+  const isJSON = answer.headers.get("Content-Type")?.startsWith("application/json");
+  return `${answer.status} ${answer.statusText}\n\n${isJSON ? JSON.stringify(JSON.parse(text), null, 2) : text}`;
+};
+
+// A request that can be changed and sent; without a `body` it is a GET.
+const addTry = (path, media, body) => {
+  const part = add(main, "details");
+  add(part, "summary", "Try it");
+  const box = body === undefined ? null : add(part, "textarea", body);
+  if (box) {
+    box.rows = Math.min(12, body.split("\n").length + 1);
+    box.spellcheck = false;
+    box.setAttribute("aria-label", `Body of ${path}`);
+  }
+  const button = add(part, "button", "Send");
+  const shown = add(part, "pre");
+  shown.className = "answer";
+  shown.tabIndex = 0;
+  shown.setAttribute("role", "status");
+  shown.setAttribute("aria-label", `Answer of ${path}`);
+  shown.hidden = true;
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    const options = box ? { method: "POST", headers: { "Content-Type": media }, body: box.value } : {};
+    shown.textContent = await send(path, options).catch(() => "The server does not respond. Is it still running?");
+    shown.hidden = button.disabled = false;
+  });
+};
+
+const readable = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
+
 const showBody = (path, media, content, schemas) => {
   const examples = content.examples ?? { Text: { value: content.example } };
   const forms = content.schema.anyOf ?? [content.schema];
   Object.entries(examples).forEach(([name, example], place) => {
     add(main, "h3", name);
     add(main, "pre", curl(path, media, example.value));
+    addTry(path, media, readable(example.value));
     const model = forms[place]?.$ref?.split("/").pop();
     const fields = Object.entries(schemas[model]?.properties ?? {});
     table("h4", "Fields", fields.map(([field, described]) => [field, about(described)]));
@@ -56,7 +98,10 @@ const show = (path, method, operation, schemas) => {
   for (const [media, content] of Object.entries(operation.requestBody?.content ?? {})) {
     showBody(path, media, content, schemas);
   }
-  if (method === "get") add(main, "pre", `curl -s ${addressOf(path)}`);
+  if (method === "get") {
+    add(main, "pre", `curl -s ${addressOf(path)}`);
+    addTry(path);
+  }
   const responses = Object.entries(operation.responses);
   table("h3", "Responses", responses.map(([code, each]) => [code, each.description]));
 };

@@ -1,4 +1,4 @@
-"""/docs shows all of openapi.json."""
+"""/docs shows all of openapi.json, and sends requests; /help."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
+from tests.service.page.browsing import PATIENCE
 from tests.service.servers import Server
 
 if TYPE_CHECKING:
@@ -29,3 +30,26 @@ def test_every_path_and_example_is_shown(page: Page, address: str) -> None:
     assert sum(f"{address}/rerank " in example for example in examples) == 4
     assert sum(f"{address}/parse " in example for example in examples) == 4
     assert "number of candidates to return per ranking" in page.inner_text("body")
+
+
+def test_a_request_can_be_tried(page: Page, address: str) -> None:
+    page.goto(f"{address}/docs")
+    part = page.locator("details", has=page.locator("[aria-label='Body of /rerank']")).first
+    part.locator("summary").press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # Send
+    answer = part.locator("[role=status]")
+    answer.wait_for(timeout=PATIENCE)
+    assert (answer.text_content() or "").startswith("200 ")
+    part.locator("textarea").fill('{"sentences": 1}')
+    part.locator("button").click()
+    answer.filter(has_text="422 ").wait_for(timeout=PATIENCE)
+
+
+def test_nothing_is_wider_than_a_phone(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    for path, last in (("docs", "GET /metrics"), ("help", "Keys, links")):
+        page.goto(f"{address}/{path}")
+        page.locator("h2", has_text=last).wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
