@@ -2,9 +2,9 @@
 // none.
 
 import { byId, element } from "./elements.js";
-import { faultIn, looksLikeTrees } from "./typed.js";
+import { faultIn, looksLikeText, looksLikeTrees } from "./typed.js";
 import { keepList, keptList } from "./kept.js";
-import { exampleIn, hasExample, placeholderIn } from "./language.js";
+import { exampleIn, hasExampleLists, languageName, placeholderIn } from "./language.js";
 import { countSentence, expect, hideProgress, showProgress, startProgress } from "./progress.js";
 import { getExample, getExampleGold, getInfo, readWords, rerank } from "./server.js";
 import { countOf } from "./stream.js";
@@ -40,7 +40,11 @@ export function startAsking(showing) {
     });
   onSend("nbest", () => byId("input").requestSubmit());
   onSend("text", askToParse);
-  byId("example").addEventListener("click", useExample);
+  byId("example").addEventListener("click", () => openList("example"));
+  byId("try").addEventListener("click", () => {
+    byId("text").value = exampleIn(language);
+    askToParse();
+  });
   byId("format").addEventListener("change", showBeam);
   startProgress(cancel);
   byId("use-key").addEventListener("click", useKey);
@@ -52,16 +56,9 @@ export function startAsking(showing) {
   takeFiles(async (file) => {
     const text = await textOf(file).catch(() => null);
     if (text === null) say(`${file.name} cannot be read.`);
-    else await askFor(file.name, text);
+    else await askForFile(file.name, text);
   });
   learnAboutServer();
-}
-
-function useExample() {
-  const text = exampleIn(language);
-  if (text === null) return openList("example");
-  byId("text").value = text;
-  return askToParse();
 }
 
 /** Ask again for a list by its name in the address. */
@@ -93,6 +90,14 @@ export function askFor(name, nbest, format = byId("format").value) {
   return ask({ name, nbest, tokens: byId("tokens").value, format, beam: Number(byId("beam").value) });
 }
 
+/** A file is a text where the server can parse one and the form does not say that it is a list. */
+function askForFile(name, text) {
+  const isText = language !== null && byId("format").value === "auto" && looksLikeText(text);
+  if (!isText || !text.trim()) return askFor(name, text);
+  byId("text").value = text;
+  return ask({ name, text });
+}
+
 function askToParse() {
   const text = byId("text").value;
   if (!text.trim()) return say("There is nothing to parse yet: type a sentence.");
@@ -117,7 +122,9 @@ export const hasCosts = () => canRead;
 export const cancel = () => request?.abort();
 
 function takeFiles(take) {
-  byId("choose").addEventListener("click", () => byId("file").click());
+  for (const button of document.querySelectorAll(".choose")) {
+    button.addEventListener("click", () => byId("file").click());
+  }
   byId("file").addEventListener("change", () => {
     const [file] = byId("file").files;
     byId("file").value = ""; // so that the same file can be chosen again
@@ -225,9 +232,14 @@ async function learnAboutServer() {
   canRead = Boolean(info.surprisal);
   isSum = info.combine === "sum";
   language = info.parser?.language ?? null;
-  byId("text-part").hidden = !info.parser;
-  if (language) Object.assign(byId("text"), { lang: language, placeholder: placeholderIn(language) });
-  byId("example").hidden = !hasExample(language);
+  byId("text-part").hidden = byId("lead").hidden = !info.parser;
+  if (language) {
+    Object.assign(byId("text"), { lang: language, placeholder: placeholderIn(language) });
+    byId("text-language").textContent = ` in ${languageName(language)}`;
+    byId("lists-part").open = byId("nbest").value !== "";
+  }
+  byId("try").hidden = exampleIn(language) === null;
+  byId("example").hidden = !hasExampleLists(language);
   const models = info.models.map((model) => model.name.replace(/\.pt$/, "")).join(", ");
   byId("about").textContent = `${models} · ${info.device} · version ${info.version}`;
   const [auto] = byId("format").options;

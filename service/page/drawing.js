@@ -1,13 +1,13 @@
 // Trees -> SVG.
 
 import { svg } from "./elements.js";
-import { LEVEL, VERDICT_WIDTH, boxWidth } from "./layout.js";
+import { LEVEL, boxWidth, sideWidth } from "./layout.js";
 import { percent } from "./wording.js";
 
 const LABEL_HALF = 8; // half a label's height
 const CORNER = 5;
 const FAINTEST_LABEL = 0.62; // opacity that leaves a contrast of 4.5 to 1
-const FAINTEST_BRANCH = 0.3;
+const FAINTEST_BRANCH = 0.15;
 
 /**
  * A tree that `layOut` has placed, as an <svg>. `marked` are the nodes to highlight, `otherTags`
@@ -64,14 +64,19 @@ function label(node, isMarked) {
     height: 2 * LABEL_HALF,
     rx: 4,
   });
-  const [room, y] = [node.isRight === null ? 0 : VERDICT_WIDTH, node.y + 4];
+  const [room, y] = [sideWidth(node), node.y + 4];
   const opacity = opacityOf(node, FAINTEST_LABEL);
   const parts = [svg("text", { x: node.x - room / 2, y, class: "label", opacity }, node.label)];
   if (node.probability !== null) parts.push(svg("title", {}, `${node.label}: ${percent(node.probability)} sure`));
   if (room) {
-    const [text, className] = node.isRight ? ["✓", "right"] : ["✗", "wrong"];
     const x = node.x + width / 2 - room / 2 - 3;
-    parts.push(svg("text", { x, y, class: `judged ${className}` }, text));
+    const [text, className] =
+      node.isRight === null
+        ? [percent(node.probability), "share"]
+        : node.isRight
+          ? ["✓", "judged right"]
+          : ["✗", "judged wrong"];
+    parts.push(svg("text", { x, y, class: className }, text));
   }
   node.drawn = svg("g", { class: isMarked ? "node own" : "node" }, box, ...parts);
   return node.drawn;

@@ -6,7 +6,7 @@ const EXAMPLES = {
   id: "Nenek menjual kue di pasar setiap pagi. Anak-anak membantu ayah mencuci mobil.",
   zh: "我妹妹在图书馆看书。昨天下午我们坐火车去了海边。",
 };
-const ENGLISH_SENTENCE = "They served coffee and cake to the guests.";
+const ENGLISH_SENTENCE = "I saw the man with the telescope.";
 
 // The blocks of Unicode whose letters are written from right to left.
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
@@ -18,15 +18,35 @@ export function directionOf(text) {
   return 2 * letters.filter((letter) => RIGHT_TO_LEFT.test(letter)).length > letters.length ? "rtl" : "ltr";
 }
 
-/** A text in this language to parse, or null: English has an n-best list, others nothing. */
-export const exampleIn = (language) => EXAMPLES[language] ?? null;
+/** A text in this language to parse, or null. */
+export const exampleIn = (language) => (language === "en" ? ENGLISH_SENTENCE : (EXAMPLES[language] ?? null));
 
-/** Whether there is anything to try; a server without a parser does not know its language (null). */
-export const hasExample = (language) => [null, "en"].includes(language) || language in EXAMPLES;
+/** Whether the n-best lists of the example, which are English, are of use; a server without a parser
+ *  does not know its language (null). */
+export const hasExampleLists = (language) => [null, "en"].includes(language);
+
+/** The English name of a language. */
+export const languageName = (language) => new Intl.DisplayNames(["en"], { type: "language" }).of(language);
+
+// The scripts, by the name that Intl.Locale has for them, whose letters a regular expression can tell.
+const LETTERS = {
+  Latn: /\p{Script=Latin}/u,
+  Cyrl: /\p{Script=Cyrillic}/u,
+  Arab: /\p{Script=Arabic}/u,
+  Hans: /\p{Script=Han}/u,
+};
+
+/** Whether a text is in another language than the parser's: the server warns that most of its words are
+ *  new to the parser, or most of its letters are of another script. */
+export function isForeign(text, language, warnings) {
+  if (warnings.some((warning) => warning.includes("new to the parser"))) return true;
+  const own = LETTERS[new Intl.Locale(language).maximize().script];
+  const letters = text.match(/\p{L}/gu) ?? [];
+  return Boolean(own) && 2 * letters.filter((letter) => !own.test(letter)).length > letters.length;
+}
 
 /** What stands in the box for a text while that is empty. */
 export function placeholderIn(language) {
-  if (language === "en") return ENGLISH_SENTENCE;
   const [sentence] = exampleIn(language)?.match(/^.*?[.。]/) ?? [];
-  return sentence ?? `A sentence in ${new Intl.DisplayNames(["en"], { type: "language" }).of(language)}`;
+  return sentence ?? `A sentence in ${languageName(language)}`;
 }

@@ -2,6 +2,8 @@
 // above its highest child and centred over its children. Trees of a sentence share their columns,
 // so that a word has the same position in all of them.
 
+import { DOUBTFUL } from "./wording.js";
+
 // As in page.css for .word, .label and .tag.
 const FONTS = {
   word: ["15.5px", "--serif"],
@@ -10,7 +12,8 @@ const FONTS = {
 };
 export const LEVEL = 28; // from one height to the next, in pixels
 const LABEL_PADDING = 5; // beside a label
-export const VERDICT_WIDTH = 13; // of ✓ or ✗ behind a label
+const VERDICT_WIDTH = 13; // of ✓ or ✗ behind a label
+const SHARE_WIDTH = 28; // of "82 %" there
 const WORD_GAP = 11;
 const LEAF_HEIGHT = 40; // tag and word
 const MARGIN = 12;
@@ -31,9 +34,14 @@ function widthOf(text, font) {
   return measured.get(key);
 }
 
-/** Width of a node's box: its label, and whether it is right if that is known. */
-export const boxWidth = (node) =>
-  widthOf(node.label, "label") + 2 * LABEL_PADDING + (node.isRight === null ? 0 : VERDICT_WIDTH);
+/** Width of what is behind a node's label: whether it is right, or else how probable if that is in doubt. */
+export function sideWidth({ isRight, probability }) {
+  if (isRight !== null) return VERDICT_WIDTH;
+  return probability !== null && probability < DOUBTFUL ? SHARE_WIDTH : 0;
+}
+
+/** Width of a node's box. */
+export const boxWidth = (node) => widthOf(node.label, "label") + 2 * LABEL_PADDING + sideWidth(node);
 
 /** Give every node of the trees its x and y; returns the size needed for all of them. From "rtl" the first
  *  word is at the right. */

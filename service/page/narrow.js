@@ -1,10 +1,10 @@
-// On narrow screens the verdict and the trees come before everything else, for the keyboard and for
+// On narrow screens the trees come before the list of sentences, for the keyboard and for
 // screen readers too.
 
 import { byId } from "./elements.js";
 
-const WIDE = ["toolbar", "notes", "side", "reading"];
-const NARROW = ["notes", "reading", "side", "toolbar"];
+const WIDE = ["notes", "side", "reading"];
+const NARROW = ["notes", "reading", "side"];
 
 /** Put the parts of the results in the order that suits the screen, now and when it changes. */
 export function keepVerdictFirst() {

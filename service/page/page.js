@@ -17,11 +17,13 @@ import {
 import { Candidates } from "./candidates.js";
 import { copyOnClick } from "./clipboard.js";
 import { WordCosts } from "./costs.js";
+import { showDoubt } from "./doubt.js";
 import { bestTree, rankedLine, save } from "./downloads.js";
 import { showEdges } from "./edges.js";
 import { byId } from "./elements.js";
 import { Gold } from "./goldpanel.js";
 import { keepVerdictFirst } from "./narrow.js";
+import { isForeign } from "./language.js";
 import { showOriginal } from "./original.js";
 import { Reading } from "./reading.js";
 import { Sentences } from "./sentences.js";
@@ -53,6 +55,7 @@ let wanted = readAddress(); // what to show once it is there; null: what the use
 const costs = new WordCosts(costsOf);
 const reading = new Reading(() => remember(false));
 const candidates = new Candidates(compare);
+byId("compare").addEventListener("toggle", () => state.sentences.length && showReading());
 const sentenceList = new Sentences((place, isStep) => {
   wanted = null;
   openSentence(place);
@@ -115,7 +118,12 @@ function begin(list) {
   setWeight(1);
   if (isStep) remember(true);
   scrollTo(0, 0);
-  byId("sentences").focus({ preventScroll: true });
+  const isText = list.text !== "";
+  byId("compare").open = !isText;
+  byId("results").classList.toggle("many", list.total > 1);
+  byId("side").hidden = byId("summary").hidden = isText && list.total < 2;
+  byId("marks-title").textContent = isText ? "sure" : "best tree";
+  if (!isText) byId("sentences").focus({ preventScroll: true });
 }
 
 function add(sentence) {
@@ -136,6 +144,7 @@ function add(sentence) {
 
 function end({ warnings, isComplete }) {
   state.isComplete = isComplete;
+  if (state.text && isForeign(state.text, state.language, warnings)) forgetProbabilities();
   const isSingle = state.sentences.every(isAlone);
   const hasScores = !byId("weight").disabled;
   byId("weight-part").hidden = isSingle;
@@ -149,6 +158,12 @@ function end({ warnings, isComplete }) {
   byId("summary").textContent = summary(state);
   showGold();
   settle();
+}
+
+/** Of a text in a language that the parser does not know they mean nothing. */
+function forgetProbabilities() {
+  for (const sentence of state.sentences) Object.assign(sentence, { brackets: null, isForeign: true });
+  setWeight(state.weight);
 }
 
 /** Order the candidates of every sentence again; nothing is scored again. */
@@ -196,20 +211,31 @@ function showReading() {
   }
   costs.show(sentence, hasCosts());
   byId("sentence").classList.toggle("long", sentence.words.length > LONG);
+  byId("reading").classList.toggle("parsed", Boolean(state.text) && best !== null);
+  byId("reading").classList.toggle("failed", best === null);
   const [statement, more] = verdict(sentence, order);
   const joint = /^[,;]/.test(more) ? "" : " ";
   byId("verdict-statement").textContent = statement;
   byId("verdict-more").textContent = joint + more;
-  byId("certainty").textContent = certainty(order);
+  const isComparing = byId("compare").open || !state.text;
+  byId("verdict").hidden = !isComparing && best !== null;
+  byId("certainty").textContent = certainty(sentence, order, state.language);
   byId("gold-verdict").textContent = gold.verdict(sentence, order);
   const asked = state.compared ?? sentence.candidates[0]?.index;
   const other = order.ranking.find((ranked) => ranked.index === asked && ranked !== best);
-  const compared = other ?? runnerUp;
-  const shown = (ranked) =>
-    ranked && { ...described(ranked, order, weight), judged: gold.of(ranked.candidate), sentence };
+  const isOpen = isComparing || state.compared !== null;
+  const compared = isOpen ? (other ?? runnerUp) : null;
+  const shown = (ranked, plain) =>
+    ranked && {
+      ...described(ranked, order, weight),
+      ...(isComparing ? {} : plain),
+      judged: gold.of(ranked.candidate),
+      sentence,
+    };
+  showDoubt(byId("doubt"), sentence, order, compared?.index, compare);
   reading.show({
-    best: shown(best),
-    other: shown(compared),
+    best: shown(best, { name: "tree", title: compared ? "This reading" : "", details: "" }),
+    other: shown(compared, { name: "other reading", title: "The other reading", details: "" }),
     models: isSum ? Math.max(1, state.languageModels) : 1,
     id: sentence.id,
     words: written.words,
@@ -234,14 +260,14 @@ function showPager() {
 }
 
 function showResults() {
-  byId("input").hidden = true;
+  byId("lists-part").open = false;
   byId("results").hidden = false;
 }
 
 function showForm() {
   cancel();
   byId("results").hidden = true;
-  byId("input").hidden = false;
+  byId("lists-part").open = byId("text-part").hidden;
   say("");
 }
 
@@ -259,12 +285,6 @@ byId("weight").addEventListener("change", () => remember(false));
 for (const [id, step] of [["previous", -1], ["next", 1]]) {
   byId(id).addEventListener("click", () => sentenceList.choose(state.current + step));
 }
-byId("again").addEventListener("click", () => {
-  writeAddress({ ...readAddress(), list: "", sentence: 0, weight: 1, tree: null, gold: "", stacked: null }, true);
-  const isText = state.sentences.some(({ origin }) => origin);
-  showForm();
-  byId(isText ? "text" : "nbest").focus();
-});
 byId("join").addEventListener("click", () => askFor(state.name, joined(state.sentences), "jsonl"));
 copyOnClick(byId("share"), () => (state.text ? linkTo(state.text) : location.href));
 byId("save-ranked").addEventListener("click", () => {

@@ -8,15 +8,19 @@ import { showEdges } from "./edges.js";
 import { byId, element } from "./elements.js";
 import { judgement } from "./goldpanel.js";
 import { LEVEL, layOut } from "./layout.js";
+import { outline } from "./outline.js";
 import { SHADES, fillStrip, onStripKey, scrollToGain } from "./strip.js";
 import { constituentsMissingIn, treeFor } from "./trees.js";
 import { percent } from "./wording.js";
 
 const SMALLEST = 0.72; // a tree shrinks to this before it scrolls
+const LARGEST = 1.6; // a tree by itself grows to this
+const TALLEST = 0.62; // of the window, for a tree that grows
+const NARROW = matchMedia("(max-width: 44rem)"); // as in page.css: what does not fit is an outline
 const SIDES = ["chosen", "other"];
 const GAP = 10; // pixels: half the space between two trees side by side, frames included
 
-/** The right-hand side of the page: the best candidate beside another one. */
+/** The best tree, alone or beside another candidate. */
 export class Reading {
   #shown = []; // the candidates on the screen, so that they are not drawn again
   #size = null;
@@ -90,7 +94,7 @@ export class Reading {
     byId("per-model").textContent = models > 1 ? `, per model (of ${models})` : "";
     const pair = [best, other].filter(Boolean);
     pair.forEach((each, place) => caption(`${SIDES[place]}-caption`, each));
-    const shown = pair.flatMap(({ candidate, judged }) => [candidate, judged]);
+    const shown = pair.flatMap(({ candidate, judged, sentence, name }) => [candidate, judged, sentence.brackets, name]);
     if (shown.length === this.#shown.length && shown.every((each, i) => each === this.#shown[i])) return;
     this.#shown = shown;
     this.#draw(pair, models);
@@ -117,7 +121,7 @@ export class Reading {
     trees.forEach((tree, place) => {
       const text = `Tree: ${pair[place].candidate.tree}`;
       const picture = draw(tree, this.#size, marks[place], tagged[place], written, text);
-      byId(`${SIDES[place]}-canvas`).replaceChildren(picture);
+      byId(`${SIDES[place]}-canvas`).replaceChildren(picture, outline(tree, marks[place], written));
     });
     byId("legend-tags").hidden = tagged.every((leaves) => leaves.size === 0);
     this.fit();
@@ -153,7 +157,12 @@ export class Reading {
       const unused = isStacked ? (highest - tree.root.height) * LEVEL : 0;
       const height = this.#size.height - unused;
       const fitting = canvas.clientWidth / width;
-      const scale = Math.min(1, fitting < SMALLEST ? 0.9 : fitting);
+      const isOutline = NARROW.matches && fitting < SMALLEST;
+      canvas.classList.toggle("outlined", isOutline);
+      if (isOutline) canvas.scrollLeft = 0;
+      const room = Math.min(LARGEST, (TALLEST * innerHeight) / height);
+      const largest = this.#drawn.length > 1 ? 1 : Math.max(1, room);
+      const scale = Math.min(largest, fitting < SMALLEST ? 0.9 : fitting);
       const picture = canvas.firstElementChild;
       picture.setAttribute("viewBox", `0 ${unused} ${width} ${height}`);
       picture.setAttribute("width", width * scale);
@@ -168,7 +177,7 @@ export class Reading {
     const scale = canvas.firstElementChild.getAttribute("width") / this.#size.width;
     const edge = this.#size.edges[starts.length ? column : 0] * scale;
     const target = direction === "rtl" ? edge + 12 - canvas.clientWidth : edge - 12;
-    for (const side of SIDES) byId(`${side}-canvas`).scrollLeft = target;
+    for (const each of document.querySelectorAll(".canvas:not(.outlined)")) each.scrollLeft = target;
   }
 
   // Show the cost of a token and where it is in the tree.
@@ -231,7 +240,7 @@ function caption(id, { candidate, title, details, judged }) {
   const gold = judgement(judged, treeFor(candidate).leaves);
   const lines = [element("b", {}, title), element("span", {}, details)];
   if (gold) lines.push(element("span", { class: "judgement" }, gold));
-  byId(id).replaceChildren(...lines);
+  byId(id).replaceChildren(...(title ? lines : []));
 }
 
 function otherTags(tree, other) {

@@ -1,9 +1,8 @@
-// The list of sentences, each with what became of the parser's first tree.
+// The list of sentences, each with how sure its tree is, or which of its candidates is best.
 
 import { byId, element } from "./elements.js";
 import { ChoiceList, option } from "./lists.js";
-import { isAlone } from "./verdict.js";
-import { ordinal } from "./wording.js";
+import { ordinal, percent } from "./wording.js";
 
 export class Sentences {
   #list;
@@ -42,13 +41,12 @@ export class Sentences {
   }
 
   /** Say what an order makes of the sentence in this place. */
-  mark(place, sentence, { best }) {
+  mark(place, sentence, { best, confidence }) {
     const entry = this.#entries[place];
-    const isChanged = best !== null && best.index !== 0;
+    const isChanged = !sentence.origin && best !== null && best.index !== 0;
     entry.classList.toggle("changed", isChanged);
     entry.classList.toggle("failed", best === null);
-    const kept = isAlone(sentence) ? "only" : "kept";
-    const text = best === null ? "none" : isChanged ? ordinal(best.index) : kept;
+    const text = best === null ? "none" : sentence.origin ? share(sentence, confidence) : ordinal(best.index);
     if (entry.lastChild.textContent !== text) entry.lastChild.textContent = text;
   }
 
@@ -56,3 +54,5 @@ export class Sentences {
     this.#list.activate(place);
   }
 }
+
+const share = ({ isForeign }, confidence) => (isForeign || confidence === null ? "" : percent(confidence).replace("more than ", ">\u00a0"));

@@ -3,6 +3,10 @@
 /** Whether a text is trees: it begins with two brackets, or with one and its word. */
 export const looksLikeTrees = (text) => /^\s*\(\s*(?:[^\s()]*\s*\(|[^\s()]+\s+[^\s()]+\s*\)\s*$)/.test(text);
 
+/** Whether a file is a text to parse: it has no tree, and no line of a format for n-best lists. */
+export const looksLikeText = (text) =>
+  !looksLikeTrees(text) && !/\([^\s()]*\s*\(|^[ \t]*[{[]|\|\|\||^(?:[A-Z]-)?\d+\t/m.test(text);
+
 /** The first bracket that closes nothing, or that nothing closes, as {start, end, message}, or null. */
 export function faultIn(text) {
   const open = [];

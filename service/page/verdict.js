@@ -2,6 +2,7 @@
 
 import { unparsed } from "./answer.js";
 import { bestTree } from "./downloads.js";
+import { languageName } from "./language.js";
 import { modelsScore } from "./ranking.js";
 import { counted, minus, nats, parsers, percent, perplexityOf, signed } from "./wording.js";
 
@@ -49,7 +50,8 @@ function lead({ margin, runnerUp, ranking }) {
 }
 
 /** How good the best tree should be, as far as that is known. */
-export function certainty({ confidence, betterThanFirst }) {
+export function certainty({ isForeign }, { confidence, betterThanFirst }, language) {
+  if (isForeign) return `How much of this is right is not known: the parser reads ${languageName(language)}.`;
   if (confidence !== null) return `${capital(percent(confidence))} of its brackets should be right.`;
   if (betterThanFirst === null) return "";
   return `${capital(percent(betterThanFirst))} sure that this is better than the parser’s first.`;
@@ -88,15 +90,16 @@ function shares(candidate, best, weight) {
 }
 
 /** Of a whole list: `state` as in page.js. */
-export function summary({ name, total, isComplete, sentences, orders }) {
+export function summary({ name, text, total, isComplete, sentences, orders }) {
   if (isComplete === null) return `${name}: ${counted(total, "sentence")} …`;
   const count =
     sentences.length === total
       ? counted(total, "sentence")
       : `${sentences.length} of ${counted(total, "sentence")}`;
-  if (sentences.every(isAlone)) return `${name}: ${count}, with one tree each: nothing to compare.`;
-  const changed = orders.filter(({ best }) => best && best.index !== 0).length;
+  if (!text && sentences.every(isAlone)) return `${name}: ${count}, with one tree each: nothing to compare.`;
   const failed = orders.filter(({ best }) => !best).length;
   const failures = failed ? `, ${failed} without a usable tree` : "";
-  return `${name}: ${count}, ${changed || "none"} with a new best tree${failures}.`;
+  if (text) return `${name}: ${count}${failures}.`;
+  const changed = orders.filter(({ best }) => best && best.index !== 0).length;
+  return `${name}: ${count}${failures}. Reranking changed ${changed ? counted(changed, "tree") : "no tree"}.`;
 }

@@ -46,6 +46,9 @@ export const enumeration = (names) =>
 /** "1 sentence", "2 sentences". */
 export const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
+/** A bracket that is less probable has its number beside it. */
+export const DOUBTFUL = 0.9;
+
 /** A probability. */
 export function percent(probability) {
   if (probability > 0.99) return "more than 99 %";

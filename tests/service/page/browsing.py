@@ -40,6 +40,12 @@ def open_page(page: Page, address: str) -> None:
     """Open it and wait until it knows its server."""
     page.goto(address)
     page.locator("#about", has_text="version").wait_for(state="attached", timeout=PATIENCE)
+    open_part(page, "#lists-part")
+
+
+def open_part(page: Page, part: str) -> None:
+    """Open a part of the page that may be closed."""
+    page.locator(part).evaluate("part => (part.open = true)")
 
 
 def wait_for_all(page: Page) -> None:
@@ -49,18 +55,27 @@ def wait_for_all(page: Page) -> None:
 
 
 def paste(page: Page, text: str) -> None:
+    open_part(page, "#lists-part")
     page.fill("#nbest", text)
     page.click("#submit")
     wait_for_all(page)
 
 
-def parse(page: Page, text: str) -> None:
+def show_tree(page: Page, text: str) -> None:
+    """Parse a text; the comparison of its candidates stays closed."""
     page.fill("#text", text)
     page.click("#parse")
     wait_for_all(page)
 
 
+def parse(page: Page, text: str) -> None:
+    """Parse a text, and open the comparison of its candidates."""
+    show_tree(page, text)
+    open_part(page, "#compare")
+
+
 def use_example(page: Page) -> None:
+    open_part(page, "#lists-part")
     page.click("#example")
     wait_for_all(page)
 

@@ -46,7 +46,14 @@ def test_nothing_is_found_on_a_phone(page: Page) -> None:
     assert findings(page) == []
 
 
-def test_nothing_is_found_in_the_description(page: Page, address: str) -> None:
-    page.goto(f"{address}/docs")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["docs", "help"])
+def test_nothing_is_found_in_the_other_pages(
+    page: Page, address: str, path: str, scheme: str
+) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(f"{address}/{path}")
     page.wait_for_selector("h2")
+    if path == "docs":
+        page.locator("summary").first.click()
     assert findings(page) == []

@@ -63,11 +63,13 @@ def test_typed_text_is_parsed_and_its_words_say_their_language(page: Page, langu
 def test_there_is_something_to_try_in_the_parsers_language(page: Page, language: str) -> None:
     placeholder = page.locator("#text").get_attribute("placeholder") or ""
     assert page.locator("#text").get_attribute("lang") == language
+    name = {"id": "Indonesian", "zh": "Chinese", "ar": "Arabic"}[language]
+    assert text_of(page, "label[for=text]") == f"A sentence, or a text in {name}"
     if language == "ar":
         assert placeholder == "A sentence in Arabic"
-        assert page.locator("#example").is_hidden()
+        assert page.locator("#try").is_hidden()
         return
-    page.click("#example")
+    page.click("#try")
     wait_for_all(page)
     assert text_of(page, "#sentence") == placeholder
     assert page.locator("#sentences > li").count() == 2

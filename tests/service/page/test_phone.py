@@ -38,8 +38,8 @@ def top(page: Page, selector: str) -> float:
 
 def test_the_verdict_and_the_trees_come_first(phone: Page) -> None:
     use_example(phone)
-    order = ["#pager", "#sentence", "#verdict", "#chosen-canvas", "#other-canvas", "#strip-scroll",
-             "#sentences-scroll", "#candidates-scroll", "#toolbar"]  # fmt: skip
+    order = ["#pager", "#verdict", "#sentence", "#chosen-canvas", "#other-canvas",
+             "#candidates-scroll", "#strip-scroll", "#toolbar", "#sentences-scroll"]  # fmt: skip
     tops = [top(phone, part) for part in order]
     assert tops == sorted(tops)
     assert top(phone, "#chosen-canvas") < HEIGHT, "the best tree is on the first screen"
@@ -52,7 +52,22 @@ def test_the_verdict_and_the_trees_come_first(phone: Page) -> None:
     )
     assert in_document
     phone.set_viewport_size({"width": 1440, "height": 900})
-    assert top(phone, "#toolbar") < top(phone, "#sentence")
+    assert top(phone, "#sentences-scroll") < top(phone, "#chosen-canvas")
+
+
+def test_a_tree_that_is_too_wide_is_an_outline(phone: Page) -> None:
+    use_example(phone)
+    outline = phone.locator("#chosen-canvas .outline")
+    assert outline.is_visible() and not phone.locator("#chosen-canvas svg").is_visible()
+    words = " ".join(outline.locator("bdi").all_text_contents()).split()
+    assert words == phone.locator("#chosen-canvas .word").all_text_contents()
+    labels = phone.locator("#chosen-canvas .label").all_text_contents()
+    assert outline.locator("b").all_text_contents() == labels
+    with phone.expect_download() as download:  # the picture is still one of the tree
+        phone.locator("#chosen [aria-label^='Save picture as SVG']").click()
+    assert "path" in download.value.path().read_text(encoding="utf-8")
+    phone.set_viewport_size({"width": 1440, "height": 900})
+    assert outline.is_hidden()
 
 
 def test_the_pager_goes_through_sentences(phone: Page) -> None:
@@ -93,11 +108,10 @@ def has_scrolled(scroller: Locator, place: float, sides: set[str]) -> bool:
 
 def test_what_scrolls_says_so(phone: Page) -> None:
     use_example(phone)
-    for part in ("#chosen-canvas", "#other-canvas", "#strip-scroll"):
-        scroller = phone.locator(part)
-        for place, sides in ((0, {"right"}), (40, {"left", "right"}), (1e6, {"left"})):
-            # Chromium can drop a scroll while the mask at the edges changes.
-            until(partial(has_scrolled, scroller, place, sides))
+    scroller = phone.locator("#strip-scroll")
+    for place, sides in ((0, {"right"}), (40, {"left", "right"}), (1e6, {"left"})):
+        # Chromium can drop a scroll while the mask at the edges changes.
+        until(partial(has_scrolled, scroller, place, sides))
     phone.locator("#candidates-scroll[data-more~=down]").wait_for()
     mask = phone.locator("#candidates-scroll").evaluate("one => getComputedStyle(one).maskImage")
     assert "gradient" in mask

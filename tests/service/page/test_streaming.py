@@ -100,7 +100,6 @@ def test_an_answer_in_one_piece_is_shown_as_well(page: Page) -> None:
     assert "application/x-ndjson" not in kinds
     shown = [text_of(page, part) for part in ("#summary", "#verdict", "#candidates")]
     page.unroute("**/rerank")
-    page.click("#again")
     paste(page, text)
     assert "application/x-ndjson" in kinds
     assert [text_of(page, part) for part in ("#summary", "#verdict", "#candidates")] == shown
@@ -112,4 +111,4 @@ def test_a_long_list_is_complete_in_the_end(page: Page) -> None:
     page.wait_for_selector("#progress", state="hidden", timeout=3 * PATIENCE)
     wait_for_all(page)
     assert page.locator("#sentences > li").count() == SENTENCES
-    assert text_of(page, "#summary").startswith(f"Pasted list: {SENTENCES} sentences, ")
+    assert text_of(page, "#summary").startswith(f"Pasted list: {SENTENCES} sentences. ")

@@ -94,7 +94,6 @@ def test_each_model_votes_and_the_same_votes_share_a_line(page: Page, address: s
     # Where all agree, one line says so.
     agreed = list_of((-9, CANDIDATES[0]), (-10, "(S1 (X " * 20 + CANDIDATES[0] + "))" * 20))
     assert ranked(address, agreed)["best_index"] == 0
-    page.click("#again")
     paste(page, agreed)
     assert lines.all_text_contents() == ["All 2 models prefer the best tree"]
 
@@ -118,7 +117,7 @@ def test_one_candidate_is_no_contest(page: Page) -> None:
     paste(page, list_of((-9, CANDIDATES[0])))
     assert text_of(page, "#summary").endswith("1 sentence, with one tree each: nothing to compare.")
     assert text_of(page, "#verdict-statement") == "The parser gave one tree for this sentence:"
-    assert text_of(page, "#sentence-0 .mark") == "only"
+    assert text_of(page, "#sentence-0 .mark") == "1st"
     assert text_of(page, "#chosen-caption b") == "The parser\u2019s first"
     assert text_of(page, "#candidate-0 .behind") == ""
     for hidden in ("#other", "#weight-part", "#votes", ".legend .two >> nth=0", "#pager"):
@@ -151,7 +150,6 @@ def test_alternatives_without_blank_lines_can_be_joined(page: Page, address: str
     best = ranked(address, list_of(*((-1, tree) for tree in CANDIDATES[:3])))["best_index"]
     assert page.locator("#candidates > li").first.get_attribute("data-key") == str(best)
     # Sentences that are different are none.
-    page.click("#again")
     paste(page, f"{CANDIDATES[0]}\n(S1 (NP (NN rain)))\n")
     assert page.locator("#alternatives").is_hidden()
 
