@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -89,7 +88,8 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     add("--sha256", nargs="+", default=(), metavar="HASH", help=text)
     text = (
         "the best tree, best: on a line, pretty: over several, conllu: as CoNLL-U, json: with its "
-        "words and brackets; or ranked: every candidate, as JSON (docs/output.md; default: best)"
+        "words and brackets, brackets: a table of them; or ranked: every candidate, as JSON "
+        "(docs/output.md; default: best)"
     )
     add("--output", choices=_Outputs(_OUTPUTS), default="best", help=text)
     text = "with --output ranked: add every token's log-probability"
@@ -123,8 +123,14 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     add("--precision", choices=("exact", "fast"), default="exact", help=text)
 
 
-def check(arguments: argparse.Namespace) -> None:
-    """Raise InputError for a flag given without another that it needs."""
+def check(arguments: argparse.Namespace, *, is_sure: bool = False) -> None:
+    """Raise InputError for a flag given without another that it needs; ``is_sure`` says whether
+    the parser may be one that gives brackets probabilities."""
+    if arguments.output == "brackets" and not is_sure:
+        raise InputError(
+            "--output brackets needs the probabilities of the parser chart (rerank parse FILE "
+            "--output brackets); for brackets without them use --output json"
+        )
     if arguments.output not in OUTPUTS:
         registry.load("outputs", arguments.output)  # now, not after minutes of scoring
     if arguments.output != "ranked":
@@ -178,6 +184,7 @@ class Plan:
             "models": [member.sha256 for member in reranker.members],
             **source.identity(),
             **{name: getattr(self.arguments, name) for name in flags},
+            **({"csv": True} if getattr(self.arguments, "csv", False) else {}),
             **asdict(self.weighing),
             "confidence": asdict(known) if known else None,
         }
@@ -193,18 +200,20 @@ def write(
     reranker = plan.load()
     _check_language(source.language, reranker)
     output: AbstractContextManager[AnswerOutput]
-    answer_of: Callable[[Ranking], str]
-    answer_of = partial(format_ranking, output=arguments.output)
-    if least_sure_count:
-        from reranker.commands.least_sure import least_sure, row
+    count, is_csv = Counter[str](), getattr(arguments, "csv", False)
 
-        answer_of = row
+    def answer_of(ranking: Ranking) -> str:
+        return format_ranking(ranking, arguments.output, count["sentences"], is_csv=is_csv)
+
+    if least_sure_count:
+        from reranker.commands.least_sure import least_sure
+        from reranker.commands.least_sure import row as answer_of
+
         output = least_sure(plan.out, least_sure_count)
     else:
         known = plan.identity(reranker, source) if plan.out else {}
         output = opened_output(plan.out, arguments, source.inputs, known)
     top = arguments.top if arguments.output == "ranked" else 1
-    count = Counter[str]()
     progress = ProgressBar(source)
     with output as sink:
         try:

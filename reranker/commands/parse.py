@@ -16,6 +16,7 @@ EXAMPLES = """examples:
   rerank parse notes.txt --parser-command './my-parser --nbest 50' > trees.txt
   rerank parse notes.txt --parser bllip --parser command --parser-command ./my-parser
   rerank parse notes.txt --least-sure 20
+  rerank parse notes.txt --output brackets --csv > brackets.csv
   rerank parse one-a-line.txt --sentences --parser-model bllip-model/ --out trees.txt --resume
 
 A sentence that cannot be parsed gets a flat tree and is named on standard error.
@@ -34,7 +35,7 @@ GROUPS = {
         "--parser-command --parser-model --candidates --overparsing --sha256 --lm-weight "
         "--criterion --combine"
     ),
-    "output": "--top --token-scores",
+    "output": "--csv --top --token-scores",
     "limits": "--longest --parser-seconds --jobs --threads --device --precision",
 }
 
@@ -47,13 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "checked by hand first"
     )
     parser.add_argument("--least-sure", type=positive, metavar="N", help=text)
+    text = "with --output brackets: commas between columns, not tabs"
+    parser.add_argument("--csv", action="store_true", help=text)
     parser_flags.add_arguments(parser, longest=200)
     answers.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Parse and rerank as the flags say; returns the exit code."""
-    answers.check(arguments)
+    names = parser_flags.choice(arguments).names
+    answers.check(arguments, is_sure="chart" in names)
+    if arguments.csv and arguments.output != "brackets":
+        raise InputError("--csv needs --output brackets")
     if arguments.least_sure and (arguments.resume or arguments.output != "best"):
         raise InputError("--least-sure cannot be combined with --output or --resume")
     paths = text_files.text_paths(arguments.text)

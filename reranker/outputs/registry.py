@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from reranker.ranking.sentence import ParsedSentence
 
 
-def format_ranking(ranking: Ranking, output: str) -> str:
+def format_ranking(ranking: Ranking, output: str, number: int = 1, *, is_csv: bool = False) -> str:
     """Return the text that ``--output`` of that name writes for a sentence, without the final line
-    break.
+    break. A table, ``is_csv`` or with tabs, has the sentence's ``number``, and a heading above the
+    first sentence.
 
     Raises InputError for another name, TreeError if the output needs a bracketed tree and the best
     tree is not one (``ReadOptions.restore`` makes it one).
     """
+    if output == "brackets":
+        return _brackets(ranking, number, is_csv=is_csv)
     if output in OUTPUTS:
         return OUTPUTS[output](ranking)
     if not is_output(output):
@@ -76,6 +79,12 @@ def _json(ranking: Ranking) -> str:
     return json.dumps(sentence, ensure_ascii=False, allow_nan=False)
 
 
+def _brackets(ranking: Ranking, number: int = 1, *, is_csv: bool = False) -> str:
+    from reranker.outputs import brackets
+
+    return brackets.table(_parsed(ranking), number, is_csv=is_csv)
+
+
 def _svg(ranking: Ranking) -> str:
     """Draw the tree; the text has several lines, for a file of its own."""
     from reranker.trees.svg import drawing, svg
@@ -90,5 +99,6 @@ OUTPUTS: dict[str, Callable[[Ranking], str]] = {
     "pretty": _pretty,
     "conllu": _conllu,
     "json": _json,
+    "brackets": _brackets,
     "svg": _svg,
 }

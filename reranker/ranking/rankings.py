@@ -24,11 +24,12 @@ class Rankings(list[Ranking]):
         ``sentence``. Raises InputError without pandas, TreeError as ``Ranked.constituents``
         does."""
         rows = (
-            (ranking.id, *constituent)
+            (ranking.id, *constituent, constituent.start_char, constituent.end_char)
             for ranking in self
             for constituent in (ranking.best.constituents if ranking.best else ())
         )
-        return data_frame(rows, ("sentence", *Constituent._fields))
+        columns = ("sentence", *Constituent._fields, "start_char", "end_char")
+        return data_frame(rows, columns)
 
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show: each sentence, one below another."""

@@ -55,6 +55,16 @@ class Constituent(NamedTuple):
     parent: int | None
     """The place of the enclosing constituent in the list; None for the outermost."""
 
+    @property
+    def start_char(self) -> int | None:
+        """Return the position of the first character in the text; None if that is not known."""
+        return self.offsets[0] if self.offsets else None
+
+    @property
+    def end_char(self) -> int | None:
+        """Return the position behind the last character; None if the text is not known."""
+        return self.offsets[1] if self.offsets else None
+
     def __repr__(self) -> str:
         return short_repr(self)
 

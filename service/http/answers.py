@@ -34,7 +34,9 @@ from reranker.service.requests.schemas import (
 CONLLU = "text/x-conllu"
 """CoNLL-U has no registered media type."""
 
-_OUTPUTS = {"text/plain": "best", CONLLU: "conllu"}
+TABLE = "text/tab-separated-values"
+
+_OUTPUTS = {"text/plain": "best", CONLLU: "conllu", TABLE: "brackets"}
 """What ``rerank parse --output`` calls the answers that are not JSON."""
 
 *_SENTENCE_FIELDS, _, _ = RankedSentence.model_fields  # the last: ranking, rejected
@@ -161,7 +163,8 @@ class _OutputWriter(AnswerWriter):
         self._output = output
 
     def entry(self, place: int, ranking: Ranking) -> bytes:
-        return f"{format_ranking(ranking, self._output)}\n".encode("utf-8", "replace")
+        text = format_ranking(ranking, self._output, place + 1)
+        return f"{text}\n".encode("utf-8", "replace")
 
     def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
         return b"".join(entries)

@@ -83,6 +83,9 @@ PARSE["responses"][200]["content"] = {
     "text/x-conllu": {
         "schema": {"type": "string", "description": "CoNLL-U, as `rerank parse --output conllu`"}
     },
+    "text/tab-separated-values": {
+        "schema": {"type": "string", "description": "as `rerank parse --output brackets`"}
+    },
     **_LINES,
 }
 SURPRISAL = _route(schemas.SurprisalAnswer, (*_BODY_ERRORS, 404), requestBody=_body("/surprisal"))

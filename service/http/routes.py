@@ -41,7 +41,7 @@ _NO_FORWARD_MODEL = (
     "start `rerank serve` with one, such as ckpt/rnn-forward.pt, among --models"
 )
 
-_FORMS = (JSON, "text/plain", answers.CONLLU, LINES)  # of the answers of /parse
+_FORMS = (JSON, "text/plain", answers.CONLLU, answers.TABLE, LINES)  # of the answers of /parse
 
 
 async def _service_of(request: Request) -> Service:
@@ -97,7 +97,8 @@ async def parse(
     The body is JSON with a `text`, with `sentences` or with the `tokens` of each, or text as
     `text/plain`, with the options in the query. A sentence that the parser cannot parse gets a flat
     tree (`fallback`), and `rejected` says why. `Accept` chooses JSON, the best trees alone, a line
-    for each sentence (`text/plain`), or CoNLL-U (`text/x-conllu`).
+    for each sentence (`text/plain`), CoNLL-U (`text/x-conllu`), or a table of all brackets
+    (`text/tab-separated-values`).
     """
     return await _ranked("/parse", request, service, query, timeout)
 

@@ -27,7 +27,7 @@ from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking
 from reranker.service.children.scoring_main import BROKEN
-from reranker.service.http.answers import CONLLU
+from reranker.service.http.answers import CONLLU, TABLE
 from reranker.service.http.streams import LINES
 from reranker.service.metrics import Metrics
 from reranker.service.requests import schemas
@@ -152,7 +152,9 @@ def test_the_figures_are_those_of_python(parsing: Server, ensemble: list[str], s
         assert best.parser_score == pytest.approx(-best.member_nll[2], abs=2e-4)
 
 
-@pytest.mark.parametrize("accept, output", [("text/plain", "best"), (CONLLU, "conllu")])
+@pytest.mark.parametrize(
+    "accept, output", [("text/plain", "best"), (CONLLU, "conllu"), (TABLE, "brackets")]
+)
 def test_trees_and_conllu_are_the_commands(
     http: httpx.Client, tmp_path: Path, ensemble: list[str], spans: str, accept: str, output: str
 ) -> None:
@@ -368,7 +370,7 @@ def test_a_model_that_is_none_stops_the_service(models: list[str]) -> None:
 def test_the_description_has_every_form(http: httpx.Client) -> None:
     document = http.get("/openapi.json").json()
     described = document["paths"]["/parse"]["post"]["responses"]
-    forms = {"application/json", "text/plain", CONLLU, LINES}
+    forms = {"application/json", "text/plain", CONLLU, TABLE, LINES}
     assert {*described["200"]["content"]} == forms and "406" in described
     schema = described["200"]["content"]["application/json"]["schema"]
     answer = post(http, TEXT, return_brackets=True).json()
