@@ -1,9 +1,27 @@
-"""Rerank a parser's n-best constituency trees with language models.
+"""Parse text into constituency trees, and choose the best of another parser's.
+
+Text in, the best tree of each sentence out:
 
 >>> import reranker
->>> reranker.parse("She met the man on Monday.")[0].best.constituents  # doctest: +SKIP
->>> from reranker import Reranker
->>> Reranker.load("ckpt/").rerank(candidates).tree  # doctest: +SKIP
+>>> (ranking,) = reranker.parse("We saw it.")
+>>> ranking.tree
+'(TOP (S (NP (PRP We)) (VP (VBD saw) (NP (PRP it))) (. .)))'
+
+How sure each bracket is:
+
+>>> for bracket in ranking.best.constituents[2:]:
+...     print(bracket.label, bracket.text, f"{bracket.probability:.1f}")
+NP We 1.0
+VP saw it 1.0
+NP it 1.0
+
+The best of a parser's trees of a sentence:
+
+>>> models = reranker.Reranker.load()
+>>> trees = ["(S (NP (PRP We)) (VP (VBD saw)) (NP (PRP it)))",
+...          "(S (NP (PRP We)) (VP (VBD saw) (NP (PRP it))))"]
+>>> models.rerank(trees).best.index
+1
 """
 
 from __future__ import annotations
@@ -65,6 +83,25 @@ _MODULES = {
 }
 
 
+_LOADED = "reranker.Reranker.load() loads models once; its parse(text) and rerank(trees) use them"
+_MEANT = {
+    "Model": _LOADED,
+    "Parser": f"reranker.parse(text) parses; {_LOADED}",
+    "Pipeline": f"reranker.parse(text) parses; {_LOADED}",
+    "from_pretrained": _LOADED,
+    "load": _LOADED,
+    "load_model": _LOADED,
+    "parse_file": "reranker.parse takes a text: open(file).read()",
+    "parse_sent": "reranker.parse(text) parses; of its answers, one for each sentence, take [0]",
+    "parse_sents": (
+        "reranker.parse(text) parses every sentence of a text; with form='sentences' each line is "
+        "one, and with form='tokens' spaces are between its words"
+    ),
+    "rerank": "reranker.Reranker.load().rerank(trees) takes one sentence's trees",
+}
+"""What to type instead of names that other packages have."""
+
+
 def __getattr__(name: str) -> Any:
     """Import on first use: most of the package, and the command line, work without torch."""
     if name == "__version__":
@@ -74,7 +111,9 @@ def __getattr__(name: str) -> Any:
     if name in ("client", "trees"):
         return import_module(f"{__name__}.{name}")
     if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        hint = f"; {_MEANT[name]}" if name in _MEANT else ""
+        text = f"module {__name__!r} has no attribute {name!r}{hint}"
+        raise AttributeError(text, name=name, obj=sys.modules[__name__])
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 

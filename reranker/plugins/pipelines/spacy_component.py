@@ -10,7 +10,8 @@ Sentences and tokens are spaCy's. Leaves of trees are the tokens as treebanks sp
 ``-LRB-``; tokens of white space are in no tree.
 
 On spans, and on tokens, as spans of one: ``labels`` (of all constituents that cover exactly this
-span, outermost first; without parts of speech), ``parse_string``, ``parent``; on spans only:
+span, outermost first; without parts of speech), ``probabilities`` (of these labels; None of a
+parser that gives none), ``probability`` (the first), ``parse_string``, ``parent``; on spans only:
 ``constituents`` (this one and those within, parents first), ``children``, ``tree`` (``nltk.Tree``);
 tokens get ``tag_`` and ``pos_`` unless they have them;
 of the sentence that a span is in: ``parse_score`` (of its tree, in nats) and ``parse_problem`` (why
@@ -48,8 +49,12 @@ T = TypeVar("T")
 _ATTRIBUTE = "parse_reranker"
 """A document's parses as plain data, so that they are kept when it is written to a file."""
 
-_Parse = tuple[int, int, str, float | None, str | None]
-"""A sentence's first token and the one after its last, its tree, its score and its problem."""
+_Bracket = tuple[int, int, str, float | None]
+"""A bracket's first word and the one after its last, its label and its probability."""
+
+_Parse = tuple[int, int, str, float | None, str | None, list[_Bracket]]
+"""A sentence's first token and the one after its last, its tree, its score, its problem and its
+brackets; documents that earlier versions have written lack the brackets."""
 
 
 class NonConstituentError(InputError):
@@ -126,7 +131,10 @@ class _Unfinished:
         parsed = ParsedSentence.from_ranking(ranking)
         problem = None if ranking.best else ranking.rejected[0].message
         tree = parsed.tree.to_string() if parsed.tree else ""
-        self.parses.append((start, end, tree, parsed.score, problem))
+        known = [
+            (each.start, each.end, each.label, each.probability) for each in parsed.constituents
+        ]
+        self.parses.append((start, end, tree, parsed.score, problem, known))
 
     @property
     def is_complete(self) -> bool:
@@ -327,6 +335,14 @@ def _parent(span: Span) -> Span | None:
     return None
 
 
+def _probabilities(span: Span) -> tuple[float | None, ...]:
+    """Return the probability of each of the span's labels."""
+    node = _constituent(span).node
+    _, _, _, _, _, *written = _parse_of(span)
+    known = {(start, end, label): value for each in written for start, end, label, value in each}
+    return tuple(known.get((node.start, node.end, label)) for label in node.labels)
+
+
 def _of_token(getter: Callable[[Span], T]) -> Callable[[Token], T]:
     """Return a token's getter: the getter of the span of this token alone."""
     return lambda token: getter(token.doc[token.i : token.i + 1])
@@ -337,6 +353,8 @@ def _register() -> None:
     Doc.set_extension(_ATTRIBUTE, default=None, force=True)
     of_both: dict[str, Callable[[Span], object]] = {
         "labels": lambda span: _constituent(span).node.labels,
+        "probabilities": _probabilities,
+        "probability": lambda span: next(iter(_probabilities(span)), None),
         "parse_string": lambda span: _constituent(span).node.tree.to_string(),
         "parent": _parent,
     }

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import reranker
 from reranker.trees.tree import Tree
 from tests.reranker.plugins.pipelines.parsing import COMMAND, its_trees
 
@@ -125,3 +126,25 @@ def test_tokens_that_were_joined_after_parsing() -> None:
         retokenizer.merge(span.doc[:2])
     with pytest.raises(NonConstituentError, match="other tokens after"):
         span.doc[:1]._.labels  # noqa: B018
+
+
+def test_brackets_have_their_probabilities() -> None:
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("sentencizer")
+    pipeline.add_pipe("parse_reranker")
+    text = "I saw the man with the telescope."
+    doc = pipeline(text)
+    (ranking,) = reranker.parse(text, top=1)
+    known = {
+        (each.start, each.end, each.label): each.probability for each in ranking[0].constituents
+    }
+    for span in doc[:]._.constituents:
+        labels, found = span._.labels, span._.probabilities
+        assert found == tuple(known[span.start, span.end, label] for label in labels)
+        assert span._.probability == (found[0] if found else None)
+    assert 0.7 < doc[2:7]._.probability < 0.9 and doc[0]._.probability > 0.99
+    copy = Doc(pipeline.vocab).from_bytes(doc.to_bytes())
+    assert copy[2:7]._.probability == doc[2:7]._.probability
+    written = [parse[:5] for parse in doc._.parse_reranker]  # by an earlier version
+    doc._.parse_reranker = written
+    assert doc[2:7]._.probability is None and doc[2:7]._.labels == ("NP",)
