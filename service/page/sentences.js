@@ -28,10 +28,11 @@ export class Sentences {
   /** Add the next sentence, with its order. */
   add(sentence, order) {
     const place = this.#entries.length;
+    const id = sentence.origin ? String(place + 1) : sentence.id;
     const entry = option(
       "sentence",
       place,
-      element("span", { class: "id", title: sentence.id }, sentence.id),
+      element("span", { class: "id", title: id }, id),
       element("span", { class: "text", ...sentence.written }, sentence.words),
       element("span", { class: "mark" }),
     );

@@ -66,8 +66,11 @@ def test_everything_is_asked_for_below_the_path(context: BrowserContext, proxied
     page.wait_for_selector("h2 >> text=GET /metrics")
     assert page.url == f"{proxied}docs"
     assert f"curl -s {proxied}info" in page.locator("pre").all_inner_texts()
+    page.click("text=Help")
+    page.wait_for_selector("h1 >> text=Help")
+    assert page.url == f"{proxied}help"
     page.click("text=The page")
-    page.wait_for_selector("#submit")
+    page.wait_for_selector("#submit", state="attached")
     assert page.url == proxied
     assert len(fetched) > 20
     assert [url for url in fetched if not url.startswith((proxied, f"blob:{proxied[:20]}"))] == []

@@ -80,6 +80,7 @@ def test_the_text_box_stays_and_sends_again(page: Page) -> None:
     page.press("#text", "Control+Enter")
     page.locator("#sentence-1").wait_for(timeout=PATIENCE)
     assert page.evaluate("document.activeElement.id") == "text"
+    assert page.locator("#sentences .id").all_text_contents() == ["1", "2"]
     marks = page.locator("#sentences .mark").all_text_contents()
     assert all(mark.endswith("%") for mark in marks)
     assert page.locator("#compare").get_attribute("open") is None
