@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from reranker import registry
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
-from reranker.commands.arguments import add_output, add_threads, counted
+from reranker.commands.arguments import add_output, add_threads, counted, summary
 from reranker.commands.progress import Positioned, ProgressBar, loading, message
 from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError
@@ -65,8 +65,8 @@ class Source(Positioned, Protocol):
     def identity(self) -> Mapping[str, Any]:
         """Return everything on which the lists depend, as plain data."""
 
-    def report(self, ranking: Ranking) -> None:
-        """Name what was rejected of a list."""
+    def report(self, ranking: Ranking, number: int) -> None:
+        """Name what was rejected of a list; the first has number 1."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -203,7 +203,9 @@ def write(
     count, is_csv = Counter[str](), getattr(arguments, "csv", False)
 
     def answer_of(ranking: Ranking) -> str:
-        return format_ranking(ranking, arguments.output, count["sentences"], is_csv=is_csv)
+        if arguments.output != "brackets":
+            return format_ranking(ranking, output=arguments.output)
+        return format_ranking(ranking, "brackets", count["sentences"], is_csv=is_csv)
 
     if least_sure_count:
         from reranker.commands.least_sure import least_sure
@@ -225,7 +227,7 @@ def write(
             for nbest, ranking in reranker.ranked_lists(
                 lists, weighing, arguments.token_scores, top
             ):
-                source.report(ranking)
+                source.report(ranking, count["sentences"] + 1)
                 record = written(ranking)
                 _count(nbest, record, count, table)
                 with nullcontext() if plan.out else progress.hidden():
@@ -301,16 +303,3 @@ def _check_language(language: str | None, reranker: Reranker) -> None:
             f"rerank: language models of {names} choose among trees of {language_name(language)}: "
             "they know none of its words"
         )
-
-
-def summary(counts: Mapping[str, int]) -> str:
-    """Return the summary of all sentences, on one line."""
-    parts = [f"{counted(counts['candidates'], 'candidate')} ranked"]
-    if counts["repaired"]:
-        parts.append(f"{counts['repaired']} of them repaired")
-    if counts["rejected"]:
-        parts.append(f"{counts['rejected']} rejected")
-    if counts["failed"]:
-        parts.append(f"{counted(counts['failed'], 'sentence')} without a usable candidate")
-    of = counted(counts["sentences"], "tree")
-    return f"rerank: reranking changed {counts['changed']} of {of}; {', '.join(parts)}"

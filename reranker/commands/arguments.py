@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from reranker.nbest import FORMATS
@@ -41,3 +42,16 @@ def add_format(parser: argparse.ArgumentParser, what: str) -> None:
 def counted(number: int, noun: str) -> str:
     """Return ``1 sentence`` or ``2 sentences``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def summary(counts: Mapping[str, int]) -> str:
+    """Return the summary of all sentences, on one line."""
+    parts = [f"{counted(counts['candidates'], 'candidate')} ranked"]
+    if counts["repaired"]:
+        parts.append(f"{counts['repaired']} of them repaired")
+    if counts["rejected"]:
+        parts.append(f"{counts['rejected']} rejected")
+    if counts["failed"]:
+        parts.append(f"{counted(counts['failed'], 'sentence')} without a usable candidate")
+    of = counted(counts["sentences"], "tree")
+    return f"rerank: reranking changed {counts['changed']} of {of}; {', '.join(parts)}"

@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         if tokens_path is not None:
             tokens_out = files.enter_context(open_whole(tokens_path))
         for nbest in lists:
-            print_rejected(nbest)
+            print_rejected(nbest, sentences + 1)
             out.write(list_text(nbest, sentences, arguments.to, arguments.to_beam))
             if tokens_out is not None:
                 tokens_out.write(tokens_text(nbest))

@@ -99,9 +99,9 @@ class FileLists:
             "restore": self._restore,
         }
 
-    def report(self, ranking: Ranking) -> None:
+    def report(self, ranking: Ranking, number: int) -> None:
         """Name the candidates that cannot be used."""
-        print_rejected(ranking)
+        print_rejected(ranking, number)
 
 
 def open_lists(

@@ -47,12 +47,19 @@ def rejection(text: str) -> None:
         _Rejections.left_out += 1
 
 
-def print_rejected(candidates: NBest | Ranking) -> None:
-    """Print a line to standard error for the candidates that cannot be used."""
+def shown_id(name: str, number: int) -> str:
+    """Return the name of a sentence as people read and type it: its number, from 1, if the name is
+    only its place in the file, from 0."""
+    return str(number) if name == str(number - 1) else name
+
+
+def print_rejected(candidates: NBest | Ranking, number: int) -> None:
+    """Print a line to standard error for each candidate of sentence ``number``, from 1, that cannot
+    be used."""
     for rejected in candidates.rejected:
         rejection(
             f"rerank: {rejected.file}:{rejected.line}: candidate {rejected.index + 1} of list "
-            f"{candidates.id} rejected, {rejected.code}: {rejected.message}"
+            f"{shown_id(candidates.id, number)} rejected, {rejected.code}: {rejected.message}"
         )
 
 

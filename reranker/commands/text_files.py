@@ -160,12 +160,12 @@ class ParsedText:
             **parser_flags.identity(self._choice, arguments),
         }
 
-    def report(self, ranking: Ranking) -> None:
+    def report(self, ranking: Ranking, number: int) -> None:
         """Name what was rejected; of consecutive parts of one overlong sentence, only the first."""
         unparsed = next((each for each in ranking.rejected if each.code == "unparsed"), None)
         is_cut = unparsed is not None and unparsed.message == CUT
         if unparsed is None:
-            print_rejected(ranking)
+            print_rejected(ranking, number)
         elif not is_cut:
             rejection(f"rerank: {unparsed.file}:{unparsed.line}: a flat tree: {unparsed.message}")
         elif not self._was_cut:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import answers, nbest_files, parser_flags, text_files
-from reranker.commands.arguments import add_restore, counted
+from reranker.commands.arguments import add_restore, counted, summary
 from reranker.commands.progress import Bar, message, rejection, status
 from reranker.errors import InputError
 from reranker.languages import ENGLISH
@@ -161,7 +161,7 @@ def _report(
         f"rerank: {counts['sentences']} sentences, {counts['candidates']} candidates written, "
         f"{counts['rejected']} rejected"
     )
-    message(converted if arguments.to else answers.summary(counts))
+    message(converted if arguments.to else summary(counts))
     if outcome.failed or counts["rejected"]:
         failed = f"{counted(len(outcome.failed), 'file')} of {len(wanted)} cannot be read; "
         message(f"rerank: {failed if outcome.failed else ''}what was rejected: {rejected}")

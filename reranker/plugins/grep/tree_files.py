@@ -264,14 +264,14 @@ class TreeFiles:
         warned: set[str] = set()
         for source in sources:
             with contextlib.closing(read_nbest(source, options=options, warn=rejection)) as lists:
-                for nbest in lists:
+                for number, nbest in enumerate(lists, 1):
                     if self._is_skipping:
                         yield SourceSentence(nbest.digest())
                         continue
                     if len(nbest.candidates) > 1 and has_every_score(nbest):
                         for warning in score_warnings(nbest, warned):
                             message(f"rerank: {warning}")
-                    sentence = _from_nbest(nbest, self._arguments.temperature or 1.0)
+                    sentence = _from_nbest(nbest, self._arguments.temperature or 1.0, number)
                     parses = sentence.parses
                     if parses is None and not sentence.rejected:
                         _say(f"{source}:{nbest.line}: a list without a tree")
@@ -293,7 +293,7 @@ class TreeFiles:
         temperature = arguments.temperature or text.temperature
         was_cut = False
         unseen = {_origin_of(source): source for source in sources}
-        while True:
+        for number in itertools.count(1):
             nbest = text.skip() if self._is_skipping else next(text, None)
             if nbest is None:
                 break
@@ -305,7 +305,7 @@ class TreeFiles:
             unparsed = next((each for each in nbest.rejected if each.code == "unparsed"), None)
             is_cut = unparsed is not None and unparsed.message == CUT
             if unparsed is None:
-                yield _from_nbest(nbest, temperature)
+                yield _from_nbest(nbest, temperature, number)
             elif is_cut and was_cut:  # of parts without an end of a sentence, the first is named
                 yield SourceSentence(nbest.digest())
             else:
@@ -322,8 +322,8 @@ def _origin_of(source: Source) -> str:
     return printable(source.name if isinstance(source, TextFile) else str(Path(source)))
 
 
-def _from_nbest(nbest: NBest, temperature: float) -> SourceSentence:
-    print_rejected(nbest)
+def _from_nbest(nbest: NBest, temperature: float, number: int) -> SourceSentence:
+    print_rejected(nbest, number)
     rejected = [*nbest.rejected]
 
     def reject(each: Rejected) -> None:

@@ -10,12 +10,13 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reranker.commands import nbest_files
 from reranker.commands.arguments import counted
-from reranker.commands.progress import message, print_rejected, rejection
+from reranker.commands.progress import message, print_rejected, rejection, shown_id
 from reranker.errors import InputError
 from reranker.files.output import open_whole, output_path, write_errors
 from reranker.files.text import TextFile, TextInMemory, open_text, read_lines
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("file", metavar="FILE", help=text)
     add("--gold", metavar="FILE", help="gold trees: a file, a folder or a quoted pattern")
     add("--gold-tags", action="store_true", help="give every tree the gold tags first")
-    text = "only these sentences: by id, or by position counted from 1 if no sentence has that id"
+    text = "only these sentences: by id, or by number, from 1, if no sentence has that id"
     add("--sentence", nargs="+", default=[], metavar="ID", help=text)
     text = "also sentences whose best tree is the parser's first (default: only the others)"
     add("--all", action="store_true", help=text)
@@ -109,10 +110,11 @@ def _changes(arguments: argparse.Namespace) -> Iterator[Change]:
     if is_ranked(next(filter(str.strip, read_lines(source())), "")):
         yield from _ranked_changes(arguments.file, source)
         return
-    for nbest in read_nbest(source(), options=nbest_files.options(arguments)):
-        print_rejected(nbest)
+    for number, nbest in enumerate(read_nbest(source(), options=nbest_files.options(arguments)), 1):
+        print_rejected(nbest, number)
         best = nbest.candidates[0].tree if nbest.candidates else None
-        yield Change(nbest.id, "first tree", best, problems=len(nbest.rejected))
+        name = shown_id(nbest.id, number)
+        yield Change(name, "first tree", best, problems=len(nbest.rejected))
 
 
 def _source(name: str) -> Callable[[], str | TextFile]:
@@ -127,9 +129,10 @@ def _source(name: str) -> Callable[[], str | TextFile]:
 def _ranked_changes(name: str, source: Callable[[], str | TextFile]) -> Iterator[Change]:
     lists = read_nbest(source())  # knows the parsers' notations
     sentences = read_ranked(name, read_lines(source()), with_indexes=True)
-    for sentence, nbest in zip(sentences, lists, strict=True):
-        print_rejected(nbest)
-        yield _ranked_change(sentence, nbest)
+    for number, (sentence, nbest) in enumerate(zip(sentences, lists, strict=True), 1):
+        print_rejected(nbest, number)
+        change = _ranked_change(sentence, nbest)
+        yield replace(change, id=shown_id(change.id, number))
 
 
 def _ranked_change(sentence: dict[str, Any], nbest: NBest) -> Change:

@@ -155,7 +155,7 @@ def _read(
                 rejection(f"rerank: {each.source.place}: not read: {each.problem}")
             is_fine = each.measures is not None and each.source.fault is None
             if each.nbest is not None:
-                print_rejected(each.nbest)
+                print_rejected(each.nbest, each.number)
                 is_fine = is_fine and not each.nbest.rejected
             record = Written(0 if is_fine else None, 0, 0, 0)
             with contextlib.nullcontext() if arguments.out else progress.hidden():

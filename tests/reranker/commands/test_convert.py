@@ -40,7 +40,7 @@ def test_rejected_candidates_are_reported_and_left_out(tmp_path: Path, capsys: C
     file = write(tmp_path / "n.txt", bllip((FLAT, FLAT[:-1]), (FLAT,)))
     assert main(["convert", file, "--to", "choe-charniak"]) == 1
     printed = capsys.readouterr()
-    assert f"{file}:5: candidate 2 of list 0 rejected, unbalanced" in printed.err
+    assert f"{file}:5: candidate 2 of list 1 rejected, unbalanced" in printed.err
     assert [line for line in printed.out.splitlines() if "(" not in line and "." not in line] == [
         "1",
         "",

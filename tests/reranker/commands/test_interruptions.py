@@ -100,8 +100,8 @@ def test_a_signal_leaves_a_run_that_says_how_to_continue(
     to_file = ["--nbest", file, "--models", *models, "--out", str(out)]
     print_rejected, calls = progress.print_rejected, itertools.count(1)
 
-    def interrupted(candidates: NBest | Ranking) -> None:
-        print_rejected(candidates)
+    def interrupted(candidates: NBest | Ranking, place: int) -> None:
+        print_rejected(candidates, place)
         if next(calls) == 4:
             signal.raise_signal(number)
 

@@ -348,7 +348,7 @@ def test_two_parsers_together(
     (missing,) = second["rejected"]
     assert missing["code"] == "missing" and missing["message"].startswith("command: the parser")
     assert (
-        f"{file}:1: candidate 1 of list 1 rejected, missing: command: " in capsys.readouterr().err
+        f"{file}:1: candidate 1 of list 2 rejected, missing: command: " in capsys.readouterr().err
     )
 
     assert main([*arguments, "--lm-weight", "0.5"]) == 1

@@ -146,7 +146,7 @@ def test_a_broken_candidate_is_reported_and_the_rest_ranked(
     jsonschema.validate(first, SCHEMA)
     assert {one["index"] for one in first["ranking"]} == {0, 2}
     assert [(one["index"], one["line"], one["code"]) for one in first["rejected"]] == [(1, 5, code)]
-    assert f"n.txt:5: candidate 2 of list 0 rejected, {code}" in printed.err
+    assert f"n.txt:5: candidate 2 of list 1 rejected, {code}" in printed.err
     assert second["ranking"][0]["tree"] == FLAT
 
 
@@ -343,7 +343,7 @@ def test_candidates_without_a_score_are_reported_when_one_is_asked_for(
     (row,) = ranked(["--nbest", file, "--models", *models, "--lm-weight", "0.5"], tmp_path / "o", 1)
     assert row["fallback"] == FLAT
     assert [(one["file"], one["code"]) for one in row["rejected"]] == [(file, "no-score")]
-    assert f"{file}:1: candidate 1 of list 0 rejected, no-score" in capsys.readouterr().err
+    assert f"{file}:1: candidate 1 of list 1 rejected, no-score" in capsys.readouterr().err
 
 
 def test_streams_that_are_closed_full_or_of_another_encoding(tmp_path: Path) -> None:

@@ -134,6 +134,24 @@ def test_which_sentences_are_shown(ranked: str, capsys: Capture) -> None:
     assert ids("--sentence", "3", "a") == ["a", "c"]  # no id is 3: the third
 
 
+def test_sentences_without_names_are_numbered_from_1(tmp_path: Path, capsys: Capture) -> None:
+    trees = write(tmp_path / "t.mrg", f"{FIRST}\n{BEST}\n{FIRST[:-1]}\n")
+    ranked = [json.loads(sentence(str(place), 0, BEST)) for place in range(2)]
+    rows = write(tmp_path / "r", "".join(f"{json.dumps(row)}\n" for row in ranked))
+    for name in (trees, rows):
+        assert main(["show", name, "--all", "--brief"]) == int(name == trees)
+        printed = capsys.readouterr()
+        numbers = [line.partition(":")[0] for line in printed.out.splitlines() if ":" in line]
+        assert numbers[:2] == ["1", "2"]
+        assert name == rows or "candidate 1 of list 3 rejected" in printed.err
+        assert main(["show", name, "--all", "--sentence", "2"]) in (0, 1)
+        assert capsys.readouterr().out.startswith("2: ")
+        assert main(["show", name, "--sentence", "0"]) == 2
+        capsys.readouterr()
+    assert main(["show", rows, "--all", "--svg", str(tmp_path / "pictures")]) == 0
+    assert sorted(file.name for file in (tmp_path / "pictures").iterdir()) == ["1.svg", "2.svg"]
+
+
 def test_lists_and_trees_show_their_first_tree(tmp_path: Path, gold: str, capsys: Capture) -> None:
     lists = write(tmp_path / "n.txt", bllip((FIRST, BEST), (FLAT,), (BEST,)))
     for file in (lists, write(tmp_path / "trees", f"{FIRST}\n{FLAT}\n{BEST}\n")):
