@@ -12,6 +12,8 @@ from reranker.checkpoints.model_file import Format, Trained, saved_settings, wit
 from reranker.checkpoints.vocabulary import MOST_CLASSED, NEUTRAL_RULES, Vocabulary
 from reranker.models import ARCHITECTURES, LanguageModel
 
+READS_TAGS = "a language model that reads tags in place of words, for ensembles with a span model"
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint(Trained[LanguageModel, Vocabulary]):
@@ -27,6 +29,10 @@ def _pack(vocabulary: Vocabulary) -> dict[str, Any]:
     }
     if vocabulary.neutral:
         parts["affixes"] = " ".join(vocabulary.affixes)
+    if vocabulary.reads_tags:
+        parts["reads_tags"] = True
+    else:
+        parts["version"] = 4  # nothing is new in it
     return parts
 
 
@@ -50,9 +56,10 @@ def _model(content: dict[str, Any], most_bytes: int, device: str) -> LanguageMod
 
 
 def _vocabulary(content: dict[str, Any], most_bytes: int) -> Vocabulary:
-    is_backward = content.get("backward", False)
-    if type(is_backward) is not bool:
-        raise TypeError(f"backward must be true or false, got {is_backward!r}")
+    is_backward, reads_tags = (content.get(name, False) for name in ("backward", "reads_tags"))
+    for name, value in (("backward", is_backward), ("reads_tags", reads_tags)):
+        if type(value) is not bool:
+            raise TypeError(f"{name} must be true or false, got {value!r}")
     classes = _unpacked(content.get("word_classes"), most_bytes)
     rules = content["class_rules"] if content["version"] >= 3 else 1
     if type(rules) is not int:
@@ -62,7 +69,7 @@ def _vocabulary(content: dict[str, Any], most_bytes: int) -> Vocabulary:
         from reranker.checkpoints.neutral_classes import NeutralClasses
 
         neutral = NeutralClasses(content["affixes"].split())
-    return Vocabulary(content["vocabulary"], classes, is_backward, rules, neutral)
+    return Vocabulary(content["vocabulary"], classes, is_backward, rules, neutral, reads_tags)
 
 
 def _packed(classes: Mapping[str, int]) -> dict[str, Any] | None:
@@ -92,10 +99,11 @@ def _unpacked(packed: Any, most_bytes: int) -> dict[str, int]:
 
 
 # Version 1 had no word classes and no backward models. Before 3, classes of unknown words followed
-# rules 1. Before 4, a hash was not required.
+# rules 1. Before 4, a hash was not required. Before 5, no model read tags; others are still written
+# as 4.
 FORMAT = Format(
     "parse-reranker checkpoint",
-    version=4,
+    version=5,
     hashed=4,
     made=Checkpoint,
     pack=_pack,

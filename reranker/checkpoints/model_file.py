@@ -56,9 +56,9 @@ Made = TypeVar("Made", bound=Trained[Any, Any])
 
 @dataclass(frozen=True, slots=True)
 class Format(Generic[Made]):
-    """A kind of file, its version that is written, and the way between its content and a model. All
-    versions from 1 up are read; versions from ``hashed`` up need the hash of their content, which
-    older files may lack."""
+    """A kind of file, its version that is written unless ``pack`` returns another, and the way
+    between its content and a model. All versions from 1 up are read; versions from ``hashed`` up
+    need the hash of their content, which older files may lack."""
 
     name: str
     version: int

@@ -9,6 +9,7 @@ from typing import Any
 from reranker.checkpoints.model_file import Format, Trained, saved_settings, with_weights
 from reranker.checkpoints.span_vocabulary import AnyPieces, SpanVocabulary
 from reranker.checkpoints.vocabulary import MOST_CLASSED
+from reranker.languages import ENGLISH
 from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanConfig, SpanModel
 
@@ -18,6 +19,13 @@ _LISTS = ("words", "vector_words", "labels", "tags")
 @dataclass(frozen=True)  # without slots: Python 3.12.3 then allows no weak reference to it
 class SpanCheckpoint(Trained[SpanModel, SpanVocabulary]):
     """A span model."""
+
+    @property
+    def punctuation(self) -> frozenset[str] | None:
+        """Return the tags of punctuation marks; None for English, whose marks have known tags."""
+        if self.language == ENGLISH:
+            return None
+        return frozenset(self.information.get("punctuation", ()))
 
 
 def _pack(vocabulary: SpanVocabulary) -> dict[str, str]:

@@ -100,7 +100,8 @@ class Vocabulary:
 
     A ``backward`` model reads a tree from its end: this order is as good as the other, and leads to
     different errors. ``rules`` are the rules of ``unknown_class`` used in training, or
-    ``NEUTRAL_RULES``, the rules of ``neutral`` for any language.
+    ``NEUTRAL_RULES``, the rules of ``neutral`` for any language. A model that ``reads_tags`` has
+    learned from trees with a part-of-speech tag in the place of each word.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class Vocabulary:
         backward: bool = False,
         rules: int = CLASS_RULES,
         neutral: NeutralClasses | None = None,
+        reads_tags: bool = False,
     ) -> None:
         if not 1 <= rules <= NEUTRAL_RULES:
             raise ValueError(
@@ -120,7 +122,7 @@ class Vocabulary:
         self.rules, self.neutral = rules, neutral
         self.symbols = tuple(symbols)
         self.classes: Mapping[str, int] = classes or {}
-        self.backward = backward
+        self.backward, self.reads_tags = backward, reads_tags
         self._ids = {symbol: number for number, symbol in enumerate(self.symbols)}
         needed = (EOS, UNKNOWN_WORD, UNKNOWN_OPENING, UNKNOWN_CLOSING)
         is_distinct = len(self._ids) == len(self.symbols) and "" not in self._ids
@@ -137,6 +139,7 @@ class Vocabulary:
         classes: Mapping[str, int] | None = None,
         backward: bool = False,
         is_english: bool = True,
+        reads_tags: bool = False,
     ) -> Vocabulary:
         """Build a vocabulary from linearised training trees: every word and label seen
         ``minimum_count`` times or more (in lower case), and the classes of the others; numbered
@@ -172,7 +175,8 @@ class Vocabulary:
             counts.update(kept)
             rare = [word for word in rare if word[level] not in kept]
         symbols = sorted(counts, key=lambda symbol: (-counts[symbol], symbol))
-        return cls(symbols, classes, backward, NEUTRAL_RULES if neutral else CLASS_RULES, neutral)
+        rules = NEUTRAL_RULES if neutral else CLASS_RULES
+        return cls(symbols, classes, backward, rules, neutral, reads_tags)
 
     def __len__(self) -> int:
         return len(self.symbols)
@@ -183,6 +187,7 @@ class Vocabulary:
             and self.symbols == other.symbols
             and self.classes == other.classes
             and self.backward == other.backward
+            and self.reads_tags == other.reads_tags
             and self.rules == other.rules
             and self.affixes == other.affixes
         )
@@ -199,7 +204,8 @@ class Vocabulary:
     def digest(self) -> str:
         """Return a digest, equal for equal vocabularies and only for those, in every process."""
         classes = (f"{word} {number}" for word, number in self.classes.items())
-        kind = " ".join([str(self.backward), str(self.rules), *self.affixes])
+        reads = ["tags"] if self.reads_tags else []
+        kind = " ".join([*reads, str(self.backward), str(self.rules), *self.affixes])
         content = "\n".join([kind, *self.symbols, "", *classes])
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
@@ -230,7 +236,10 @@ class Vocabulary:
         return [*(reversed(ids) if self.backward else ids), self.eos]
 
     def is_unknown(self, token: str) -> bool:
-        """Return whether the token is a word outside the vocabulary."""
+        """Return whether the token is a word outside the vocabulary; none is for a model that reads
+        tags."""
+        if self.reads_tags:
+            return False
         if self.neutral:
             token = composed(token)
         return is_word(token) and token.lower() not in self._words

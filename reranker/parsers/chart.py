@@ -18,7 +18,6 @@ from reranker.checkpoints.members import devices, load_placed
 from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL, SpanVocabulary
 from reranker.errors import CheckpointError, InputError
-from reranker.languages import ENGLISH
 from reranker.nbest import Candidate, NBest
 from reranker.nbest.data import LEAST_PROBABILITY, Certainty, Sentence
 from reranker.parsers.parser import CHART_CANDIDATES, ParserSettings
@@ -51,8 +50,7 @@ class ChartParser:
             raise InputError(f"{path}: not a span model, which the parser chart needs")
         self._member = member
         self.language = member.language
-        punctuation = member.information.get("punctuation", ())
-        self._punctuation = None if self.language == ENGLISH else frozenset(punctuation)
+        self._punctuation = member.punctuation
         self.temperature = _temperature(path, self._member.information.get("temperature", 1.0))
         """Scores are divided by it before probabilities are made of them."""
         self._candidates = settings.candidates or CHART_CANDIDATES

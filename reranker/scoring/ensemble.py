@@ -22,6 +22,7 @@ from reranker.process.cancellation import Cancellation
 from reranker.ranking.ranker import Combination
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.spans import SpanSequences, span_log_probabilities
+from reranker.scoring.tags import tagger_of
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities
 
@@ -39,7 +40,8 @@ class Ensemble:
 
     ``sum`` adds the members' log-probabilities, each with its own vocabulary and direction;
     ``average`` averages their probabilities token by token. Raises RerankError for members whose
-    probabilities cannot be averaged.
+    probabilities cannot be averaged, and for one that reads tags without a span model that gives
+    them.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Ensemble:
                     f"{member.name} and {first.name} {differ}, so their probabilities cannot be "
                     "averaged; combine them by sum"
                 )
+        self._tagger = tagger_of(self.members)
         self.combination = combination
         self.lanes = lanes
         costs = [
@@ -109,7 +112,7 @@ class Ensemble:
         """Return, for each sequence of tokens [M, T], the log-probability of each token, ``<eos>``
         included, under each member, in nats and in the tree's order even for backward members; M is
         1 for an average."""
-        layouts = self.layouts(sequences)
+        layouts = self.layouts(sequences, cancellation)
         edges = self.each(
             self._edge_values(member, layout, cancellation)
             for member, layout in zip(self.members, layouts, strict=True)
@@ -140,16 +143,23 @@ class Ensemble:
             any(vocabulary.is_unknown(word) for vocabulary in self._vocabularies) for word in words
         )
 
-    def layouts(self, sequences: Sequence[Sequence[str]]) -> list[Layout]:
+    def layouts(
+        self, sequences: Sequence[Sequence[str]], cancellation: Cancellation
+    ) -> list[Layout]:
         """Return a layout for each member; language models with the same vocabulary share one, and
-        so do all span models."""
+        so do all span models. Call it only from within ``Lanes.direct``. Raises Stopped if
+        cancelled."""
         layouts: dict[int, Layout] = {}
         spans = None
+        tagged: Sequence[Sequence[str]] = []
+        if self._tagger:
+            (tagged,) = self.lanes.compute([partial(self._tagger.tagged, sequences, cancellation)])
         for vocabulary in self._vocabularies:
             if isinstance(vocabulary, SpanVocabulary):
                 spans = layouts[id(vocabulary)] = spans or SpanSequences(sequences)
             else:
-                ids = [vocabulary.encode(tokens) for tokens in sequences]
+                read = tagged if vocabulary.reads_tags else sequences
+                ids = [vocabulary.encode(tokens) for tokens in read]
                 layouts[id(vocabulary)] = Trie(ids, vocabulary.eos)
         return [layouts[id(member.vocabulary)] for member in self.members]
 

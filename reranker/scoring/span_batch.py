@@ -66,7 +66,7 @@ def read_batch(
         found = batch.best_trees() if most == 1 else batch.best_lists(most)
     parts = zip(sentences, tags, brackets, found, strict=True)
     for words, own_tags, own_brackets, (trees, values) in parts:
-        keep(model, words, values)
+        keep(model, words, values._replace(tags=own_tags.copy()))
         yield Reading(own_tags, own_brackets, trees, values)
 
 

@@ -50,10 +50,11 @@ class TreeValues(NamedTuple):
 
     without: float
     gains: Mapping[Place, float]
+    tags: NDArray[np.float32] | None = None  # as in ``SpanTable``, if known
 
     @property
     def nbytes(self) -> int:
-        return 200 * len(self.gains)
+        return 200 * len(self.gains) + (0 if self.tags is None else self.tags.nbytes)
 
     def values(self, places: Sequence[Place]) -> Values | None:
         """Return the values at these places, None if one is missing."""
@@ -187,10 +188,21 @@ def keep(model: SpanModel, words: Words, known: SpanTable | TreeValues) -> None:
 def remembered(model: SpanModel, words: Words, places: Sequence[Place]) -> Values | None:
     """Return the values at some places of a sentence that this very model has recently read for its
     parser; None if it has not, or if they are not those of trees that the parser has found."""
+    known = _known(model, words)
+    return known.values(places) if known else None
+
+
+def remembered_tags(model: SpanModel, words: Words) -> NDArray[np.float32] | None:
+    """Return the log P of every tag of every word of a sentence that this very model has recently
+    read, as in ``SpanTable``; None if it has not."""
+    known = _known(model, words)
+    return known.tags if known else None
+
+
+def _known(model: SpanModel, words: Words) -> SpanTable | TreeValues | None:
     with _lock:
         memory = _memories.get(model)
-    known = memory.get(words) if memory else None
-    return known.values(places) if known else None
+    return memory.get(words) if memory else None
 
 
 class _Memory:

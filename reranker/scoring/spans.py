@@ -24,7 +24,7 @@ from reranker.trees.constituents import constituents
 from reranker.trees.linearize import is_word
 
 # Words of the longest sentence whose table is kept: it takes some 6 MB.
-_KEPT_WORDS = 100
+KEPT_WORDS = 100
 
 
 class SentenceSpans:
@@ -115,7 +115,7 @@ def _label_tables(
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Yield ``SpanModel.label_log_probabilities`` from the result of ``read_one``; the table of a
     sentence that is not long is kept for the next who asks."""
-    if len(words) <= _KEPT_WORDS:
+    if len(words) <= KEPT_WORDS:
         yield 0, table_of(model, words, data).labels.astype(np.float64)
         return
     for first, piece in model.label_log_probabilities(data):

@@ -316,7 +316,7 @@ class TwoPassScorer:
         cancellation: Cancellation,
     ) -> None:
         self._ensemble, self._stand_ins, self._count = ensemble, stand_ins, len(sequences)
-        self._layouts = ensemble.layouts(sequences)
+        self._layouts = ensemble.layouts(sequences, cancellation)
         self._walks: list[KeptWalk | KnownValues] = ensemble.each(
             partial(_walk, member, layout, cancellation)
             for member, layout in zip(ensemble.members, self._layouts, strict=True)

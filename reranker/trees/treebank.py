@@ -186,15 +186,22 @@ def read_texts(names: Iterable[Name], remarks: Remarks | None = None) -> Iterato
 def read_treebank(names: Iterable[Name]) -> Iterator[Tree]:
     """Yield every tree of the files, in order; skip a broken tree and log its file, line and
     reason. Raises InputError for a file that cannot be read to its end or contains no tree."""
+    return (tree for _, tree in placed_trees(names))
+
+
+def placed_trees(names: Iterable[Name]) -> Iterator[tuple[TreeText, Tree]]:
+    """Yield every tree of ``read_treebank`` with its place; raise what ``read_treebank`` raises."""
     remarks = Remarks()
     for file in treebank_files(names):
         count = 0
         for place in read_texts([file], remarks):
             try:
-                yield place.tree()
-                count += 1
+                tree = place.tree()
             except TreeError as error:
                 logger.warning("%s: skipped, %s: %s", place, error.code, error)
+                continue
+            yield place, tree
+            count += 1
         if count == 0:
             raise InputError(f"{file}: contains no trees")
 

@@ -37,6 +37,7 @@ class ReadAnswer(NamedTuple):
 def forward_model(models: Models) -> Member | None:
     """Return the first forward language model of an ensemble, as ``rerank surprisal`` does."""
     for member in models.members:
-        if isinstance(member.vocabulary, Vocabulary) and not member.vocabulary.backward:
+        known = member.vocabulary
+        if isinstance(known, Vocabulary) and not (known.backward or known.reads_tags):
             return member
     return None

@@ -10,6 +10,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reranker.checkpoints.checkpoint import READS_TAGS, Checkpoint
 from reranker.checkpoints.members import LoadedMember, load_member
 from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.errors import ConfigError
@@ -95,7 +96,9 @@ def trained_on(
 ) -> TrainingConfig | SpanTrainingConfig:
     """Return the settings with which to continue the model's training on ``learned``; the model's
     vocabulary stays the same. Raises ConfigError if the checkpoint does not say how it was trained,
-    or if the recipe is invalid."""
+    if it is of a model that reads tags, or if the recipe is invalid."""
+    if isinstance(member, Checkpoint) and member.vocabulary.reads_tags:
+        raise ConfigError(f"{path}: {READS_TAGS}, which cannot be adapted")
     known = member.information.get("training")
     if not isinstance(known, dict) or "model" not in known:
         raise ConfigError(

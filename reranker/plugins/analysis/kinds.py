@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
-from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from reranker.checkpoints.checkpoint import READS_TAGS, Checkpoint, load_checkpoint
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.checkpoints.members import devices
 from reranker.checkpoints.vocabulary import Vocabulary
@@ -100,6 +100,8 @@ class _Job:
         for name, path in zip(shown, self._paths, strict=True):
             checkpoint = load_checkpoint(path, str(self._device))
             vocabulary = checkpoint.vocabulary
+            if vocabulary.reads_tags:
+                raise InputError(f"{path}: {READS_TAGS}, which cannot be analysed")
             first = first or vocabulary
             if compares_tokens and vocabulary.backward != first.backward:
                 raise InputError(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import READS_TAGS, Checkpoint
 from reranker.checkpoints.ensemble_file import ModelNames, named_models
 from reranker.checkpoints.members import LoadedMember, load_member
 from reranker.checkpoints.vocabulary import UNKNOWN_CLOSING, UNKNOWN_OPENING, Vocabulary
@@ -189,6 +189,8 @@ def why_not_forward(member: LoadedMember) -> str | None:
         return "a span model, which sees the whole sentence at once"
     if member.vocabulary.backward:
         return "a language model that reads from the end"
+    if member.vocabulary.reads_tags:
+        return READS_TAGS
     return None
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from reranker.models import ARCHITECTURES, AwdLstmDoc, Config, LanguageModel
 from reranker.plugins.training.run_config import RunConfig
 from reranker.plugins.training.start import Start
+from reranker.plugins.training.tree_files import Reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class TrainingConfig(RunConfig):
 
     recipe: Literal["fast", "paper", "thesis"] = "fast"
     text: bool = False  # running text instead of trees
+    reads: Reads = "words"  # of trees; with tags, each word is replaced by its tag
     start: Start = "fast"  # how weights are initialised
     direction: Literal["forward", "backward"] = "forward"  # trees are read from start or end
     word_classes: int = 256  # of similar words; only with word vectors
@@ -54,6 +56,8 @@ class TrainingConfig(RunConfig):
             )
         if self.direction == "backward":
             raise ValueError("text is read forward, but direction is backward")
+        if self.reads == "tags":
+            raise ValueError("text has no tags, but reads is tags")
         if self.validation_trees:
             raise ValueError("validation_trees is for trees; all of the dev text is read")
 

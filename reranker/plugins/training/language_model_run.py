@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,10 @@ from reranker.plugins.training.processes import Processes
 from reranker.plugins.training.recipes import FastRecipe, PaperRecipe, Recipe, ThesisRecipe
 from reranker.plugins.training.run import NewRun, Run
 from reranker.plugins.training.start import start
-from reranker.plugins.training.tree_files import StreamedTrees, TokenFile
+from reranker.plugins.training.tree_files import StreamedTrees, TokenFile, read_tokens
 from reranker.plugins.training.word_vectors import WordVectors, start_embedding
 from reranker.text.running import encoded as encoded_text
 from reranker.text.running import opening_id, read_running_text
-from reranker.trees.linearize import linearize
-from reranker.trees.treebank import read_treebank
 
 CONFIG = TrainingConfig
 TAKES = {"stream", "start_from", "vectors"}
@@ -136,19 +134,22 @@ class LanguageModelRun(Run):
 
 def new_run(arguments: argparse.Namespace, config: TrainingConfig, processes: Processes) -> NewRun:
     """Read the trees, or the lines of text. Raises InputError for files that cannot be read."""
+    if arguments.vectors and config.reads == "tags":
+        raise InputError("--vectors are of words, but the model reads tags")
+    read, noun = (read_running_text, "lines") if config.text else (_trees(config), "trees")
     if arguments.stream:
         if config.text:
             raise InputError("--stream is for language models that are trained on trees")
-        streamed = StreamedTrees(arguments.train, log_folder(arguments), processes)
-        dev, size = _tokens(arguments.dev), f"{counted(len(streamed.paths), 'file')} of"
+        folder = log_folder(arguments)
+        streamed = StreamedTrees(arguments.train, folder, processes, config.reads)
+        dev, size = read(arguments.dev), f"{counted(len(streamed.paths), 'file')} of"
         return NewRun(partial(_created, arguments, config, streamed, dev), size, len(dev), "trees")
-    read, noun = (read_running_text, "lines") if config.text else (_tokens, "trees")
     train, dev = read(arguments.train), read(arguments.dev)
     return NewRun(partial(_created, arguments, config, train, dev), len(train), len(dev), noun)
 
 
-def _tokens(paths: Sequence[Path]) -> list[Any]:
-    return [*map(linearize, read_treebank(paths))]
+def _trees(config: TrainingConfig) -> Callable[[Sequence[Path]], list[Any]]:
+    return lambda paths: list(read_tokens(paths, config.reads))
 
 
 def _created(arguments: argparse.Namespace, *given: Any, **where: Any) -> LanguageModelRun:
@@ -194,8 +195,14 @@ def _new_model(
         rare = rare_words(trees, config.minimum_count)
         classes = vectors.classes(rare, config.word_classes)
     is_backward = config.direction == "backward"
-    is_english = config.language == ENGLISH
-    vocabulary = Vocabulary.build(trees, config.minimum_count, classes, is_backward, is_english)
+    vocabulary = Vocabulary.build(
+        trees,
+        config.minimum_count,
+        classes,
+        is_backward,
+        is_english=config.language == ENGLISH,
+        reads_tags=config.reads == "tags",
+    )
     return vocabulary, config.new_model(len(vocabulary))
 
 
@@ -204,6 +211,9 @@ def _pretrained_model(config: TrainingConfig, path: Path) -> tuple[Vocabulary, L
     direction = "backward" if checkpoint.vocabulary.backward else "forward"
     if direction != config.direction:
         raise ConfigError(f"{path}: a {direction} model, but direction is {config.direction}")
+    reads = "tags" if checkpoint.vocabulary.reads_tags else "words"
+    if reads != config.reads:
+        raise ConfigError(f"{path}: a model that reads {reads}, but reads is {config.reads}")
     model = config.new_model(len(checkpoint.vocabulary))
     try:
         model.load_state_dict(checkpoint.model.state_dict())

@@ -201,7 +201,13 @@ class Run(ABC):
         settings = self.config.to_dict()
         for budget in ("budget_minutes", "epochs"):
             del settings[budget]
-        unset_values = {"shards": 0, "language": ENGLISH, "keep": "best", "taught_share": 0.5}
+        unset_values = {
+            "shards": 0,
+            "language": ENGLISH,
+            "keep": "best",
+            "taught_share": 0.5,
+            "reads": "words",
+        }
         for name, unset in unset_values.items():
             if settings.get(name) == unset:  # as in states from before there was such a setting
                 del settings[name]

@@ -11,20 +11,21 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import torch
 from torch import Tensor
 
 from reranker.checkpoints.vocabulary import Vocabulary
-from reranker.errors import InputError
+from reranker.errors import InputError, TreeError
 from reranker.files.opening import read_text
 from reranker.files.output import check_own, open_whole, whole_file, write_errors
 from reranker.plugins.training.processes import Processes
-from reranker.trees.linearize import linearize
-from reranker.trees.treebank import Name, read_treebank, treebank_files
+from reranker.trees.linearize import linearize, linearize_tagged, with_tags
+from reranker.trees.treebank import Name, placed_trees, read_treebank, treebank_files
 
 _AT_ONCE = 1 << 20  # tokens
+Reads = Literal["words", "tags"]
 
 
 class TokenFile(Sequence[list[int]]):
@@ -80,18 +81,36 @@ class TokenFile(Sequence[list[int]]):
         return counts
 
 
+def read_tokens(names: Iterable[Name], reads: Reads) -> Iterator[tuple[str, ...]]:
+    """Yield the tokens of every tree of the files, with tags in place of words if a model is to
+    read those. Raises InputError as ``read_treebank`` does, and for a word without a tag."""
+    if reads == "words":
+        yield from map(linearize, read_treebank(names))
+        return
+    for place, tree in placed_trees(names):
+        try:
+            yield with_tags(*linearize_tagged(tree))
+        except TreeError as error:
+            raise InputError(f'{place}: {error}; reads = "tags" needs tagged trees') from error
+
+
 class StreamedTrees(Iterable[tuple[str, ...]]):
     """The linearised trees of treebank files, read again on each pass."""
 
     def __init__(
-        self, names: Sequence[Name], folder: Path, processes: Processes = Processes()
+        self,
+        names: Sequence[Name],
+        folder: Path,
+        processes: Processes = Processes(),
+        reads: Reads = "words",
     ) -> None:
         """Take the ``folder`` for the tokens, which all ``processes`` have to see. Raises
         InputError as ``treebank_files`` does."""
         self.paths, self.folder, self.processes = treebank_files(names), folder, processes
+        self._reads = reads
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
-        return map(linearize, read_treebank(self.paths))
+        return read_tokens(self.paths, self._reads)
 
     def encoded(self, vocabulary: Vocabulary) -> TokenFile:
         """Return the ids of the trees, which are written unless a run has done so before with the
