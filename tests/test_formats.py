@@ -72,7 +72,7 @@ KINDS = {
         checkpoint.FORMAT,
         save_language_model,
         checkpoint.load_checkpoint,
-        {2: ("word_classes", "backward"), 3: ("class_rules",), 4: ("sha256",)},
+        {2: ("word_classes", "backward"), 3: ("class_rules",), 4: ("sha256",), 5: ("reads_tags",)},
     ),
     "span model": Kind(
         span_file.FORMAT,

@@ -18,7 +18,7 @@ from reranker.errors import RerankError
 from reranker.process.cancellation import Cancellation
 from reranker.scoring.span_table import Words, readings, remembered_tags, table_of
 from reranker.scoring.spans import KEPT_WORDS
-from reranker.trees.linearize import is_tag, is_word, with_tags
+from reranker.trees.linearize import is_word, with_tags
 
 
 class Tagger:
@@ -26,7 +26,7 @@ class Tagger:
 
     def __init__(self, member: SpanCheckpoint) -> None:
         self._member = member
-        self._names = [tag if is_tag(tag) else UNKNOWN_TAG for tag in member.vocabulary.tags]
+        self._names = [tag if _is_token(tag) else UNKNOWN_TAG for tag in member.vocabulary.tags]
 
     def tagged(
         self, sequences: Sequence[Sequence[str]], cancellation: Cancellation
@@ -90,4 +90,9 @@ def _check_tags(reader: Checkpoint, spans: SpanCheckpoint) -> None:
 
 
 def _knows(vocabulary: Vocabulary, tag: str) -> bool:
-    return is_tag(tag) and vocabulary.symbol(tag) == tag.lower()
+    return _is_token(tag) and vocabulary.symbol(tag) == tag.lower()
+
+
+def _is_token(tag: str) -> bool:
+    """Return whether a tag can take the place of a word: a file may hold others."""
+    return bool(tag) and is_word(tag)

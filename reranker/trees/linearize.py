@@ -69,23 +69,15 @@ def linearize_tagged(tree: Tree) -> TaggedTree:
 def with_tags(tokens: Sequence[str], tags: Sequence[str]) -> tuple[str, ...]:
     """Return the tokens with its tag in the place of each word.
 
-    Raises TreeError for another number of tags than of words, and for a tag that is no token.
+    Raises TreeError (``not-a-tree``) for another number of tags than of words.
 
     >>> with_tags(("(NP", "the", "dog", ")NP"), ("DT", "NN"))
     ('(NP', 'DT', 'NN', ')NP')
     """
     if len(tags) != sum(map(is_word, tokens)):
         raise TreeError("not-a-tree", "a word has no part-of-speech tag")
-    for tag in tags:
-        if not is_tag(tag):
-            raise TreeError("not-a-tree", f"{tag!r} is not a part-of-speech tag")
     left = iter(tags)
     return tuple(next(left) if is_word(token) else token for token in tokens)
-
-
-def is_tag(tag: str) -> bool:
-    """Return whether a tag can take the place of a word."""
-    return bool(tag) and is_word(tag)
 
 
 def linearize_text(text: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import torch
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import AwdLstmDoc, Config
-from reranker.trees.linearize import linearize
+from reranker.trees.linearize import linearize_tagged, with_tags
 from reranker.trees.tree import Tree
 
 # One sentence, six analyses: 3 repeats 0 but for its tags, 4 and 5 differ from 0 in one bracket.
@@ -23,12 +23,17 @@ CANDIDATES = (
 
 
 def untrained(
-    seed: int, words: tuple[str, ...] = (), name: str = "", backward: bool = False
+    seed: int,
+    words: tuple[str, ...] = (),
+    name: str = "",
+    backward: bool = False,
+    reads_tags: bool = False,
 ) -> Checkpoint:
     """Return a DOC model with random weights, large enough that candidates differ by whole nats."""
     torch.manual_seed(seed)
-    sequences = [linearize(Tree.from_string(text)) for text in CANDIDATES]
-    vocabulary = Vocabulary.build([*sequences, words], minimum_count=1, backward=backward)
+    trees = [linearize_tagged(Tree.from_string(text)) for text in CANDIDATES]
+    sequences = [with_tags(*tree) if reads_tags else tree.tokens for tree in trees]
+    vocabulary = Vocabulary.build([*sequences, words], 1, backward=backward, reads_tags=reads_tags)
     model = AwdLstmDoc(
         Config(len(vocabulary), 12, (16, 14, 12), components=(0, 1, 1, 2), embedding_range=1.0)
     )

@@ -22,22 +22,30 @@ PIECES = ["[UNK]", "[CLS]", "[SEP]", "we", "saw", "##s", "the", "m", "##an", "on
 
 
 def span_vocabulary(
-    vector_words: tuple[str, ...] = ("we", "the", "man"), pieces: WordPieces | None = None
+    vector_words: tuple[str, ...] = ("we", "the", "man"),
+    pieces: WordPieces | None = None,
+    minimum_tags: int = 0,
 ) -> SpanVocabulary:
     trees = [linearize_tagged(Tree.from_string(text)) for text in CANDIDATES]
-    return SpanVocabulary.build(trees, 2, vector_words, SPELLING_ROWS, pieces)
+    return SpanVocabulary.build(trees, 2, vector_words, SPELLING_ROWS, pieces, minimum_tags)
 
 
 def untrained_spans(
-    seed: int, name: str = "", *, encoder: bool = False, distance_classes: int = 0
+    seed: int,
+    name: str = "",
+    *,
+    encoder: bool = False,
+    distance_classes: int = 0,
+    minimum_tags: int = 0,
 ) -> SpanCheckpoint:
     """Return a span model with random weights, large enough that candidates differ by whole nats.
-    With ``distance_classes`` the encoder is of MPNet's kind."""
+    With ``distance_classes`` the encoder is of MPNet's kind; with ``minimum_tags``, it knows the
+    tags that occur so often."""
     torch.manual_seed(seed)
     pieces = WordPieces(PIECES, 3) if encoder else None
     piece_config = PieceConfig(len(PIECES), 6, 8, 2, 2, 16, 3)
     piece_config = replace(piece_config, distance_classes=distance_classes)
-    vocabulary = span_vocabulary(pieces=pieces)
+    vocabulary = span_vocabulary(pieces=pieces, minimum_tags=minimum_tags)
     model = SpanModel(
         SpanConfig(
             vocabulary.word_count,
@@ -50,6 +58,7 @@ def untrained_spans(
             hidden_sizes=(8, 7),
             span_size=9,
             encoder=piece_config if encoder else None,
+            tag_count=vocabulary.tag_count,
         )
     )
     for parameter in model.parameters():

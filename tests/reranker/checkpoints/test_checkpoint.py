@@ -88,6 +88,24 @@ def test_word_classes_and_direction_come_back(tmp_path: Path, model: AwdLstmDoc)
         assert found.backward == vocabulary.backward
 
 
+def test_a_model_of_tags_says_so_and_others_are_written_as_before(
+    tmp_path: Path, model: AwdLstmDoc
+) -> None:
+    path = tmp_path / "tags.pt"
+    of_tags = Vocabulary(VOCABULARY.symbols, reads_tags=True)
+    for vocabulary, version in ((of_tags, 5), (VOCABULARY, 4)):
+        save_checkpoint(path, model, vocabulary, {})
+        content = read_archive(path).content
+        assert content["version"] == version
+        assert ("reads_tags" in content) == vocabulary.reads_tags
+        found = load_checkpoint(path).vocabulary
+        assert (found, found.reads_tags) == (vocabulary, vocabulary.reads_tags)
+    assert of_tags != VOCABULARY and of_tags.digest != VOCABULARY.digest
+    write_atomically(path, {**unsealed(path), "reads_tags": "yes"})
+    with pytest.raises(CheckpointError, match="reads_tags must be true or false, got 'yes'"):
+        load_checkpoint(path)
+
+
 def test_a_checkpoint_of_the_first_version_is_read(path: Path) -> None:
     content = unsealed(path)
     content["version"] = 1

@@ -173,6 +173,13 @@ def test_a_model_that_does_not_say_how_it_was_trained(command: list[str], capsys
     assert "spans.pt: does not say how it was trained" in capsys.readouterr().err
 
 
+def test_a_model_that_reads_tags(command: list[str], capsys: Capture) -> None:
+    tags = untrained(1, reads_tags=True)
+    save_checkpoint(Path("tags.pt"), tags.model, tags.vocabulary, {})
+    assert main([*command[: command.index("m.pt")], "tags.pt", "--out", "adapted"]) == 2
+    assert "tags.pt: a language model that reads tags in place of" in capsys.readouterr().err
+
+
 def test_what_cannot_be_parsed_is_named_and_left_out(command: list[str], capsys: Capture) -> None:
     text = Path("text.txt").read_text()
     Path("text.txt").write_text("it crash here\n" + text + "a b " * 40 + "\n")

@@ -57,6 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "even": even_attention(2),
         "other": untrained(1),
         "backward": backward,
+        "tags": untrained(1, reads_tags=True),
     }
     for name, member in members.items():
         path = folder / f"{name}.pt"
@@ -346,6 +347,7 @@ def test_perplexities_that_do_not_compare(
         ("attention-example", "memory.pt", ["--token", "1", "--tree", "3"], "there are 2 trees"),
         ("rank", "softmax.pt", ["--plot", "rank.pgn"], "has to end in one of"),
         ("rank", "no.pt", [], "no.pt"),
+        ("rank", "tags.pt", [], "tags.pt: a language model that reads tags in place of words"),
     ],
 )
 def test_mistakes(

@@ -13,6 +13,7 @@ from reranker.plugins.surprisal.forward import ForwardModels
 from reranker.plugins.surprisal.sentence import read_sentence
 from reranker.plugins.surprisal.spelling import Spelling
 from reranker.process.cancellation import Cancellation, Stopped
+from tests.reranker.ensembles import untrained
 from tests.reranker.plugins.surprisal.toy import (
     ALL,
     SENTENCE,
@@ -157,6 +158,8 @@ def test_a_beam_has_a_reasonable_width(words: object) -> None:
 def test_models_that_see_what_is_to_come_are_refused_by_name() -> None:
     with pytest.raises(RerankError, match="model-7 is a language model that reads from the end"):
         ForwardModels([checkpoint(7, backward=True)])
+    with pytest.raises(RerankError, match="model-7 is a language model that reads tags in place"):
+        ForwardModels([untrained(7, reads_tags=True)])
     with pytest.raises(RerankError, match="spans-1 is a span model"):
         ForwardModels([untrained_spans(1)])
     with pytest.raises(RerankError, match="at least one"):
