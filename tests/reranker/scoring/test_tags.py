@@ -36,7 +36,7 @@ from tests.reranker.span_models import untrained_spans
 SPANS = untrained_spans(1, minimum_tags=1)
 TAGS, BACKWARD = untrained(2, reads_tags=True), untrained(3, reads_tags=True, backward=True)
 WORDS = untrained(4)
-MEMBERS = [WORDS, TAGS, SPANS, BACKWARD]
+MEMBERS: list[LoadedMember] = [WORDS, TAGS, SPANS, BACKWARD]
 SHORT = ("(S1 (S (NP (PRP It)) (VP (VBD saw)) (. .)))", "(S1 (FRAG (PRP It) (VBD saw) (. .)))")
 LONG = f"(S1 (S {'(NN man) ' * (KEPT_WORDS + 1)}(. .)))"
 LISTS = [from_candidates(trees) for trees in (CANDIDATES, SHORT, [LONG], CANDIDATES[::-1])]

@@ -43,7 +43,7 @@ def test_words_become_tags(tmp_path: Path) -> None:
 
 
 def test_a_word_without_a_tag_is_named(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.mrg", f"{TREE}(S (NP\n(DT The) dog)\n(. .))\n")
+    path = write(tmp_path / "t.mrg", f"{TREE}(S (NP\n  (DT The) dog)\n  (. .))\n")
     with pytest.raises(InputError, match=r"t\.mrg:2: a word has no part-of-speech tag; reads = "):
         list(read_tokens([path], "tags"))
 
