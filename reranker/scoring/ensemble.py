@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,11 @@ from reranker.process.cancellation import Cancellation
 from reranker.ranking.ranker import Combination
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.spans import SpanSequences, span_log_probabilities
-from reranker.scoring.tags import tagger_of
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities
+
+if TYPE_CHECKING:
+    from reranker.scoring.tags import Tagger
 
 T = TypeVar("T")
 Values = NDArray[np.float64]
@@ -87,7 +89,12 @@ class Ensemble:
                     f"{member.name} and {first.name} {differ}, so their probabilities cannot be "
                     "averaged; combine them by sum"
                 )
-        self._tagger = tagger_of(self.members)
+        self._tagger: Tagger | None = None
+        models = [member for member in self.members if isinstance(member, Checkpoint)]
+        if readers := [member for member in models if member.vocabulary.reads_tags]:
+            from reranker.scoring.tags import tagger_of
+
+            self._tagger = tagger_of(self.members, readers)
         self.combination = combination
         self.lanes = lanes
         costs = [

@@ -18,7 +18,8 @@ from reranker.errors import RerankError
 from reranker.process.cancellation import Cancellation
 from reranker.scoring.span_table import Words, readings, remembered_tags, table_of
 from reranker.scoring.spans import KEPT_WORDS
-from reranker.trees.linearize import is_word, with_tags
+from reranker.trees.linearize import is_word
+from reranker.trees.tagged import with_tags
 
 
 class Tagger:
@@ -60,17 +61,12 @@ class Tagger:
         return best_tags(words, log_probabilities, self._names, self._member.punctuation)
 
 
-def tagger_of(members: Sequence[LoadedMember]) -> Tagger | None:
-    """Return the first span model with tags if a language model reads tags; None if none does.
+def tagger_of(members: Sequence[LoadedMember], readers: Sequence[Checkpoint]) -> Tagger:
+    """Return the first span model with tags, for the members that read tags.
 
-    Raises RerankError, naming the language model, if there is no such span model, or if its tags
-    are mostly others than the language model has learned.
+    Raises RerankError, naming one of these, if there is no such span model, or if its tags are
+    mostly others than the language model has learned.
     """
-    readers = [
-        each for each in members if isinstance(each, Checkpoint) and each.vocabulary.reads_tags
-    ]
-    if not readers:
-        return None
     for member in members:
         if isinstance(member, SpanCheckpoint) and member.vocabulary.tags:
             for reader in readers:

@@ -7,7 +7,8 @@ import torch
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import AwdLstmDoc, Config
-from reranker.trees.linearize import linearize_tagged, with_tags
+from reranker.trees.linearize import linearize_tagged
+from reranker.trees.tagged import with_tags
 from reranker.trees.tree import Tree
 
 # One sentence, six analyses: 3 repeats 0 but for its tags, 4 and 5 differ from 0 in one bracket.

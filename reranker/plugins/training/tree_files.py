@@ -21,7 +21,8 @@ from reranker.errors import InputError, TreeError
 from reranker.files.opening import read_text
 from reranker.files.output import check_own, open_whole, whole_file, write_errors
 from reranker.plugins.training.processes import Processes
-from reranker.trees.linearize import linearize, linearize_tagged, with_tags
+from reranker.trees.linearize import linearize, linearize_tagged
+from reranker.trees.tagged import with_tags
 from reranker.trees.treebank import Name, placed_trees, read_treebank, treebank_files
 
 _AT_ONCE = 1 << 20  # tokens

@@ -28,7 +28,8 @@ from reranker.scoring.span_batch import read_batch
 from reranker.scoring.span_table import read_sentence, remembered_tags
 from reranker.scoring.spans import KEPT_WORDS
 from reranker.scoring.winner import WinnerSearch
-from reranker.trees.linearize import is_word, with_tags
+from reranker.trees.linearize import is_word
+from reranker.trees.tagged import with_tags
 from tests.reranker.ensembles import CANDIDATES, untrained
 from tests.reranker.scoring.one_by_one import score_one_by_one, score_spans_one_by_one
 from tests.reranker.span_models import untrained_spans
