@@ -7,7 +7,7 @@ const WIDE = ["notes", "side", "reading"];
 const NARROW = ["notes", "reading", "side"];
 
 /** Put the parts of the results in the order that suits the screen, now and when it changes. */
-export function keepVerdictFirst() {
+export function keepTreesFirst() {
   const narrow = matchMedia("(max-width: 64rem)"); // as in page.css
   const arrange = () => byId("results").append(...(narrow.matches ? NARROW : WIDE).map(byId));
   narrow.addEventListener("change", arrange);

@@ -22,7 +22,7 @@ import { bestTree, rankedLine, save } from "./downloads.js";
 import { showEdges } from "./edges.js";
 import { byId } from "./elements.js";
 import { Gold } from "./goldpanel.js";
-import { keepVerdictFirst } from "./narrow.js";
+import { keepTreesFirst } from "./narrow.js";
 import { isForeign } from "./language.js";
 import { showOriginal } from "./original.js";
 import { Reading } from "./reading.js";
@@ -298,7 +298,7 @@ byId("save-trees").addEventListener("click", () => {
   save(lines, "best.txt", "text/plain");
 });
 
-keepVerdictFirst();
+keepTreesFirst();
 for (const id of ["sentences-scroll", "candidates-scroll", "costs-scroll"]) showEdges(byId(id));
 
 addEventListener("popstate", followAddress);
