@@ -200,12 +200,11 @@ def write(
     reranker = plan.load()
     _check_language(source.language, reranker)
     output: AbstractContextManager[AnswerOutput]
-    count, is_csv = Counter[str](), getattr(arguments, "csv", False)
+    count, csv = Counter[str](), {"is_csv": True} if getattr(arguments, "csv", False) else {}
 
     def answer_of(ranking: Ranking) -> str:
-        if arguments.output != "brackets":
-            return format_ranking(ranking, output=arguments.output)
-        return format_ranking(ranking, "brackets", count["sentences"], is_csv=is_csv)
+        place = (count["sentences"],) if arguments.output == "brackets" else ()
+        return format_ranking(ranking, arguments.output, *place, **csv)
 
     if least_sure_count:
         from reranker.commands.least_sure import least_sure
@@ -238,7 +237,7 @@ def write(
             progress.finish()
         finally:
             progress.close()
-    is_fine = not (count["rejected"] or count["failed"])
+    is_fine = not count["rejected"] and not count["failed"]
     if not is_fine or count["sentences"] > 1 or not source.parsers:  # else the tree says it all
         message(summary(count))
     if table is not None:

@@ -69,7 +69,6 @@ class CommandParser(argparse.ArgumentParser):
 
 class _Command(Protocol):
     __name__: str
-    EXAMPLES: str
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
 

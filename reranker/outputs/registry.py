@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 def format_ranking(ranking: Ranking, output: str, number: int = 1, *, is_csv: bool = False) -> str:
     """Return the text that ``--output`` of that name writes for a sentence, without the final line
-    break. A table, ``is_csv`` or with tabs, has the sentence's ``number``, and a heading above the
-    first sentence.
+    break. A table, ``is_csv`` or with tabs, has a heading above sentence ``number`` 1.
 
     Raises InputError for another name, TreeError if the output needs a bracketed tree and the best
     tree is not one (``ReadOptions.restore`` makes it one).
@@ -80,9 +79,9 @@ def _json(ranking: Ranking) -> str:
 
 
 def _brackets(ranking: Ranking, number: int = 1, *, is_csv: bool = False) -> str:
-    from reranker.outputs import brackets
+    from reranker.outputs.brackets import table
 
-    return brackets.table(_parsed(ranking), number, is_csv=is_csv)
+    return table(_parsed(ranking), number, is_csv=is_csv)
 
 
 def _svg(ranking: Ranking) -> str:

@@ -3,6 +3,7 @@ here."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -120,6 +121,18 @@ def repeating(scored: Scored, original: int | None) -> Scored:
     return scored if original is None else replace(scored, duplicate_of=original)
 
 
+class TreeString(str):
+    """A tree in brackets that also has ``nltk.Tree``'s methods, such as ``pretty_print``."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_"):
+            with contextlib.suppress(TreeError):
+                return getattr(Tree.from_string(self).to_nltk(), name)
+        raise AttributeError(f"a tree that is a string has no attribute {name!r}")
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Ranked:
     """A candidate in its place; a higher score is better.
@@ -159,6 +172,9 @@ class Ranked:
     """The place of the sentence in the parsed text, as in ``Ranking``."""
     certainty: Certainty | None = field(default=None, compare=False)
     """The parser's certainty of each bracket of the sentence, as in ``Ranking``."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tree", TreeString(self.tree))
 
     @property
     def words(self) -> list[str]:
@@ -295,7 +311,7 @@ class Ranking:
     @property
     def tree(self) -> str:
         """Return the best tree as the parser wrote it; without any, ``fallback``."""
-        return self.ranking[0].tree if self.ranking else self.fallback
+        return TreeString(self.ranking[0].tree if self.ranking else self.fallback)
 
     def cut(self, top: int) -> Ranking:
         """Return the ranking cut after the ``top`` best different candidates and their

@@ -157,3 +157,16 @@ def test_tables_need_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InputError, match=r"pip install 'parse-reranker\[pandas\]'"):
         best().to_pandas()
+
+
+def test_a_tree_is_a_string_with_the_methods_of_nltk(capsys: pytest.CaptureFixture[str]) -> None:
+    for tree in (ranking().tree, best().tree):
+        assert tree == TREES[0] and json.loads(json.dumps(tree)) == TREES[0]
+        assert tree.leaves() == Tree.from_string(TREES[0]).leaves()  # type: ignore[attr-defined]
+        tree.pretty_print()  # type: ignore[attr-defined]
+        assert " S " in capsys.readouterr().out
+        assert pickle.loads(pickle.dumps(tree)) == copy.deepcopy(tree) == tree
+        with pytest.raises(AttributeError, match="frobnicate"):
+            tree.frobnicate()  # type: ignore[attr-defined]
+    none = ranking(from_candidates(["(S (NP"])).tree
+    assert none == "(TOP )" and not hasattr(none, "dtype")
