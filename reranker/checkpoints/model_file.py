@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from reranker.checkpoints.archive import Archive, read_archive, write_atomically
+from reranker.checkpoints.rounding import is_rounded, restored, rounded
 from reranker.errors import CheckpointError, lacks_memory
 from reranker.languages import ENGLISH
 
@@ -192,18 +193,16 @@ def content_sha256(content: Mapping[str, Any], most_bytes: int | None = None) ->
 
 
 def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
-    """Return the parameters as ``dtype``. With int8, each row of a matrix is stored as integers
-    from -127 to 127 with a float32 scale (the largest absolute value in the row / 127); parameters
-    that are not matrices are stored as float16."""
+    """Return the parameters as ``dtype``. With int8, or uint8 for 6 bits, each row of a matrix is
+    stored as integers with a scale (``rounded``), and parameters that are not matrices as
+    float16."""
     stored: dict[str, Tensor] = {}
     for name, parameter in model.named_parameters():
         weight = parameter.detach().to("cpu")
-        if dtype == torch.int8 and weight.dim() == 2:
-            scale = weight.float().abs().amax(1) / 127
-            rows = weight.float() / torch.where(scale > 0, scale, 1.0).unsqueeze(1)
-            stored[name], stored[name + _SCALE] = rows.round().to(torch.int8), scale
+        if is_rounded(dtype) and weight.dim() == 2:
+            stored[name], stored[name + _SCALE] = rounded(weight, dtype)
         else:
-            stored[name] = weight.to(torch.float16 if dtype == torch.int8 else dtype)
+            stored[name] = weight.to(torch.float16 if is_rounded(dtype) else dtype)
     return stored
 
 
@@ -217,8 +216,9 @@ def with_weights(
         model = make()
     if sum(weight.nbytes for weight in stored.values()) > most_bytes:
         raise ValueError("its weights claim to be larger than the file")
+    shapes = {name: weight.shape for name, weight in model.named_parameters()}
     weights = {
-        name: _restored(name, weight, stored).to(device)
+        name: _restored(name, weight, stored, shapes[name]).to(device)
         for name, weight in stored.items()
         if not name.endswith(_SCALE)
     }
@@ -228,12 +228,12 @@ def with_weights(
     return model.requires_grad_(False).eval()
 
 
-def _restored(name: str, weight: Tensor, stored: Mapping[str, Tensor]) -> Tensor:
+def _restored(name: str, weight: Tensor, stored: Mapping[str, Tensor], shape: torch.Size) -> Tensor:
     if weight.is_floating_point():
         return weight.float()
-    if weight.dtype != torch.int8:
+    if not is_rounded(weight.dtype) or weight.dim() != 2:
         raise TypeError(f"{name} holds {weight.dtype}, not floating-point numbers or int8")
-    scale = stored[name + _SCALE]
-    if weight.dim() != 2 or scale.shape != weight.shape[:1] or not scale.is_floating_point():
-        raise ValueError(f"the scales of {name} do not fit its rows")
-    return weight.float() * scale.float().unsqueeze(1)
+    try:
+        return restored(weight, stored[name + _SCALE], shape[-1])
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error

@@ -32,6 +32,7 @@ STORED: dict[StoredPrecision, torch.dtype] = {
     "float16": torch.float16,
     "float32": torch.float32,
     "int8": torch.int8,
+    "int6": torch.uint8,
 }
 
 

@@ -15,7 +15,7 @@ from reranker.languages import ENGLISH, checked_language
 
 _CONFIGS = Path(__file__).parents[2] / "models" / "configs"
 
-StoredPrecision = Literal["float16", "float32", "int8"]
+StoredPrecision = Literal["float16", "float32", "int8", "int6"]
 
 
 @dataclass(frozen=True, slots=True)

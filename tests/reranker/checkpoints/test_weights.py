@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -30,18 +31,41 @@ def test_eight_bits_and_a_scale_a_row() -> None:
     assert bool(((found - model.weight).abs() <= most).all())
 
 
+@pytest.mark.parametrize("columns", [1, 4, 7])
+def test_six_bits_take_three_quarters_of_a_byte(columns: int) -> None:
+    model = nn.Linear(columns, 40, bias=False)
+    model.weight.data[0] = 0.0
+    stored = stored_weights(model, torch.uint8)
+    assert stored["weight"].shape == (40, 3 * math.ceil(columns / 4))
+    found = with_weights(lambda: nn.Linear(columns, 40, bias=False), stored, 10_000, "cpu").weight
+    assert not found[0].any()
+    steps = (found / stored["weight/scale"].clamp(min=1e-9).unsqueeze(1)).abs()
+    assert (steps - steps.round()).abs().max() < 1e-4 and steps.max() <= 31.0001
+    # The largest of a row may be less than it was; the others are off by half a step at most.
+    off = (found - model.weight).abs() / stored["weight/scale"].clamp(min=1e-9).unsqueeze(1)
+    assert off.where(steps.round() < 31, 0.0).max() <= 0.5001
+    plain = model.weight.detach()
+    scale = plain.abs().amax(1, keepdim=True).clamp(min=1e-9) / 31
+    without = ((plain / scale).round() * scale - plain).square().sum(1)
+    assert ((found - plain).square().sum(1) <= without + 1e-9).all()
+    stored["weight"] = stored["weight"][:, :-1]
+    with pytest.raises(ValueError, match=r"weight: its rows of .* bytes are not .* in 6 bits"):
+        with_weights(lambda: nn.Linear(columns, 40, bias=False), stored, 10_000, "cpu")
+
+
 def test_a_checkpoint_in_eight_bits_is_smaller_and_scores_alike(tmp_path: Path) -> None:
     language, spans = untrained(1), untrained_spans(1)
-    for name, dtype in (("half", torch.float16), ("byte", torch.int8)):
+    for name, dtype in (("half", torch.float16), ("byte", torch.int8), ("six", torch.uint8)):
         (tmp_path / name).mkdir()
         save_checkpoint(tmp_path / name / "lm.pt", language.model, language.vocabulary, {}, dtype)
         save_span_model(tmp_path / name / "s.pt", spans.model, spans.vocabulary, {}, dtype)
-    one, other = (
+    one, other, six = (
         {c.index: c.nll for c in Reranker.load(tmp_path / name).rerank(CANDIDATES).ranking}
-        for name in ("half", "byte")
+        for name in ("half", "byte", "six")
     )
-    assert one != other
+    assert one != other != six
     assert other == pytest.approx(one, rel=0.02)
+    assert six == pytest.approx(one, rel=0.05)
     half, byte = (
         read_archive(tmp_path / name / "lm.pt").content["weights"] for name in ("half", "byte")
     )
@@ -58,7 +82,7 @@ def test_scales_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     for scales in (torch.ones(2), torch.full((len(content["weights"]["output"]),), torch.inf)):
         weights = {**content["weights"], "output/scale": scales}
         write_atomically(path, {**content, "weights": weights})
-        with pytest.raises(CheckpointError, match=r"scales of output|not a finite number"):
+        with pytest.raises(CheckpointError, match=r"output: its scales|not a finite number"):
             load_member(path)
     weights = {k: v for k, v in content["weights"].items() if k != "output/scale"}
     write_atomically(path, {**content, "weights": weights})
@@ -76,7 +100,7 @@ def test_integers_that_are_no_weights_are_refused() -> None:
         "weight/scale": torch.ones(3, dtype=torch.int32),
         "bias": torch.ones(3),
     }
-    with pytest.raises(ValueError, match="the scales of weight do not fit its rows"):
+    with pytest.raises(ValueError, match="weight: its scales do not fit its rows"):
         with_weights(lambda: nn.Linear(3, 3), stored, 1_000, "cpu")
 
 

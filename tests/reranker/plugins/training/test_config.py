@@ -162,7 +162,7 @@ def test_names_nobody_knows(path: Path, text: str, reason: str) -> None:
         ('precision = "float16"', "precision must be bfloat16 or float32, got 'float16'"),
         (
             'stored_precision = "int4"',
-            "stored_precision must be float16 or float32 or int8, got 'int4'",
+            "stored_precision must be float16 or float32 or int8 or int6, got 'int4'",
         ),
         ("budget_minutes = -1", "budget_minutes must be a finite number of at least 0, got -1"),
         ("learning_rate = nan", "learning_rate must be a finite number of at least 0, got nan"),
