@@ -58,7 +58,7 @@ DIST := $(CURDIR)/dist
 dist: $(RELEASE)/twine
 	rm -rf $(DIST)
 	$(RELEASE)/hatchling build -d $(DIST)
-	cd packages/models && $(RELEASE)/hatchling build -d $(DIST)
+	for each in models large; do (cd packages/$$each && $(RELEASE)/hatchling build -d $(DIST)) || exit; done
 	$(RELEASE)/twine check --strict $(DIST)/*
 
 # What is committed, built again in another folder, and wheels of the source archives: the same bytes.
@@ -67,10 +67,11 @@ reproducible: dist
 	rm -rf $(AGAIN)
 	git clone --quiet --shared . $(AGAIN)
 	cd $(AGAIN) && $(RELEASE)/hatchling build -d $(AGAIN)/dist
-	cd $(AGAIN)/packages/models && $(RELEASE)/hatchling build -d $(AGAIN)/dist
+	for each in models large; do \
+		(cd $(AGAIN)/packages/$$each && $(RELEASE)/hatchling build -d $(AGAIN)/dist) || exit; done
 	diff --recursive $(DIST) $(AGAIN)/dist
 	for archive in $(DIST)/*.tar.gz; do tar -xzf $$archive -C $(AGAIN) || exit; done
-	for source in $(AGAIN)/parse_reranker-*/ $(AGAIN)/parse_reranker_models-*/; do \
+	for source in $(AGAIN)/parse_reranker-*/ $(AGAIN)/parse_reranker_models-*/ $(AGAIN)/parse_reranker_large-*/; do \
 		cd $$source && $(RELEASE)/hatchling build -t wheel -d $(AGAIN)/wheels || exit; done
 	diff --recursive --exclude='*.tar.gz' $(DIST) $(AGAIN)/wheels
 	cd $(DIST) && sha256sum *

@@ -28,13 +28,16 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     the checkout that it may refer to."""
     folder = tmp_path_factory.mktemp("wheels")
     build = ["wheel", "--no-deps", "--wheel-dir", str(folder)]
-    subprocess.run([*PIP, *build, ".", "packages/models"], cwd=ROOT, check=True)
+    sources = [".", "packages/models", "packages/large"]
+    subprocess.run([*PIP, *build, *sources], cwd=ROOT, check=True)
     wheels = sorted(folder.glob("*.whl"))
     assert [wheel.name.split("-")[0] for wheel in wheels] == [
         "parse_reranker",
+        "parse_reranker_large",
         "parse_reranker_models",
     ]
-    assert wheels[1].stat().st_size < 100e6  # the most that the index takes
+    for wheel in wheels:
+        assert wheel.stat().st_size < 100e6  # the most that the index takes
     return environment_with(folder, "--no-index", *map(str, wheels))
 
 
@@ -91,6 +94,12 @@ def test_the_clone_s_models_are_found_after_pip_install(from_clone: Path, tmp_pa
 
 def test_a_sentence_is_parsed_after_pip_install(from_clone: Path, tmp_path: Path) -> None:
     done = run(from_clone, tmp_path, "parse", "-", text=SENTENCE)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("(TOP (S (SBAR (WHADVP (WRB When)) (S (NP (DT the) ")
+
+
+def test_the_large_parser_is_found(installed: Path, tmp_path: Path) -> None:
+    done = run(installed, tmp_path, "parse", "-", "--models", "large", text=SENTENCE)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("(TOP (S (SBAR (WHADVP (WRB When)) (S (NP (DT the) ")
 

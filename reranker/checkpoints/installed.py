@@ -9,8 +9,9 @@ ensemble has a ``language``, by default English, and may name the span model tha
 Folders are searched in this order; the first match is used:
 
 1. the paths or names in ``RERANK_MODELS``, with commas between them
-2. ``ckpt/`` of the clone that this package is run from, or that ``pip install .`` installed it from
-3. the distribution ``parse-reranker-models``
+2. ``ckpt/`` of the clone that this package is run from, or that ``pip install .`` installed it from,
+   then ``ckpt/large/``
+3. the distributions ``parse-reranker-models`` and ``parse-reranker-large``
 4. the user's folders ``~/.local/share/parse-reranker/models/NAME`` (or in ``XDG_DATA_HOME``)
 """
 
@@ -33,7 +34,7 @@ from reranker.files.opening import read_text
 from reranker.languages import ENGLISH, checked_language, language_name
 
 VARIABLE = "RERANK_MODELS"
-_PACKAGE = "parse_reranker_models"
+_PACKAGES = "parse_reranker_models", "parse_reranker_large"
 _ABOUT = "about.toml"
 _LISTED = {"ensembles": ("name", "file"), "parser_models": ("name", "file", "sha256")}
 _TEXTS = ("name", "description", "terms", "parser", "parser_sha256", "language")
@@ -197,10 +198,10 @@ def _folders() -> Iterator[Path]:
     parent = Path(__file__).resolve().parents[2]
     clone = parent if (parent / "pyproject.toml").is_file() else _installed_from(parent)
     if clone is not None:
-        yield clone / "ckpt"
-    specification = importlib.util.find_spec(_PACKAGE)
-    if specification is not None and specification.origin is not None:
-        yield Path(specification.origin).parent / "ckpt"
+        yield from (clone / "ckpt", clone / "ckpt" / "large")
+    for specification in map(importlib.util.find_spec, _PACKAGES):
+        if specification is not None and specification.origin is not None:
+            yield Path(specification.origin).parent / "ckpt"
     if user_folder().is_dir():
         yield from sorted(filter(Path.is_dir, user_folder().iterdir()))
 
