@@ -151,7 +151,7 @@ def test_a_hash_is_required_since_version_4(path: Path) -> None:
 
 def test_every_shipped_checkpoint_has_a_hash() -> None:
     shipped = sorted(ROOT.glob("ckpt/**/*.pt"))
-    assert len(shipped) == 12
+    assert len(shipped) == 13
     for file in shipped:
         assert len(read_archive(file).content["sha256"]) == 64, file
 
