@@ -9,8 +9,8 @@ ensemble has a ``language``, by default English, and may name the span model tha
 Folders are searched in this order; the first match is used:
 
 1. the paths or names in ``RERANK_MODELS``, with commas between them
-2. ``ckpt/`` of the clone that this package is run from, or that ``pip install .`` installed it from,
-   then ``ckpt/large/``
+2. ``ckpt/`` and ``ckpt/large/`` of the clone that this package is run from, or that ``pip install
+   .`` installed it from
 3. the distributions ``parse-reranker-models`` and ``parse-reranker-large``
 4. the user's folders ``~/.local/share/parse-reranker/models/NAME`` (or in ``XDG_DATA_HOME``)
 """

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor, nn
 
 from reranker.checkpoints.archive import Archive, read_archive, write_atomically
-from reranker.checkpoints.rounding import is_rounded, restored, rounded
 from reranker.errors import CheckpointError, lacks_memory
 from reranker.languages import ENGLISH
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound=nn.Module)
 Words = TypeVar("Words")
 _SCALE = "/scale"  # no parameter has a name with a slash
+_ROUNDED = torch.int8, torch.uint8  # rows of integers with a scale
 # The errors that inconsistent content can raise.
 _BROKEN = LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RuntimeError
 
@@ -193,16 +193,22 @@ def content_sha256(content: Mapping[str, Any], most_bytes: int | None = None) ->
 
 
 def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
-    """Return the parameters as ``dtype``. With int8, or uint8 for 6 bits, each row of a matrix is
-    stored as integers with a scale (``rounded``), and parameters that are not matrices as
-    float16."""
+    """Return the parameters as ``dtype``. With int8, each row of a matrix is stored as integers
+    from -127 to 127 with a float32 scale (the largest absolute value in the row / 127), with uint8
+    in 6 bits (``six_bits``); parameters that are not matrices are stored as float16."""
     stored: dict[str, Tensor] = {}
     for name, parameter in model.named_parameters():
         weight = parameter.detach().to("cpu")
-        if is_rounded(dtype) and weight.dim() == 2:
-            stored[name], stored[name + _SCALE] = rounded(weight, dtype)
+        if dtype == torch.int8 and weight.dim() == 2:
+            scale = weight.float().abs().amax(1) / 127
+            rows = weight.float() / torch.where(scale > 0, scale, 1.0).unsqueeze(1)
+            stored[name], stored[name + _SCALE] = rows.round().to(torch.int8), scale
+        elif dtype == torch.uint8 and weight.dim() == 2:
+            from reranker.checkpoints.six_bits import six_bits
+
+            stored[name], stored[name + _SCALE] = six_bits(weight.float())
         else:
-            stored[name] = weight.to(torch.float16 if is_rounded(dtype) else dtype)
+            stored[name] = weight.to(torch.float16 if dtype in _ROUNDED else dtype)
     return stored
 
 
@@ -231,9 +237,13 @@ def with_weights(
 def _restored(name: str, weight: Tensor, stored: Mapping[str, Tensor], shape: torch.Size) -> Tensor:
     if weight.is_floating_point():
         return weight.float()
-    if not is_rounded(weight.dtype) or weight.dim() != 2:
+    if weight.dtype not in _ROUNDED or weight.dim() != 2:
         raise TypeError(f"{name} holds {weight.dtype}, not floating-point numbers or int8")
-    try:
-        return restored(weight, stored[name + _SCALE], shape[-1])
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
+    scale = stored[name + _SCALE]
+    if scale.shape != weight.shape[:1] or not scale.is_floating_point():
+        raise ValueError(f"the scales of {name} do not fit its rows")
+    if weight.dtype == torch.uint8:
+        from reranker.checkpoints.six_bits import integers_of
+
+        weight = integers_of(weight, shape[-1])
+    return weight.float() * scale.float().unsqueeze(1)
