@@ -204,7 +204,7 @@ class Settings(BaseSettings):
     )
 
     api_keys: _Keys = Field([], description="keys for using the service; none: no key is needed")
-    api_keys_file: Path | None = Field(None, description="file with more, one per line")
+    api_keys_file: Path | None = Field(None, description="file with more keys, one a line")
     admin_keys: _Keys = Field([], description="keys for reloading models; none: only SIGHUP does")
     admin_keys_file: Path | None = Field(None, description="file with more, one per line")
     cors_origins: _Words = Field([], description="origins whose web pages may call the service")

@@ -78,7 +78,16 @@ def error_line(parser: argparse.ArgumentParser, typed: Sequence[str], message: s
         hint = f"did you mean {near}?" if near else f"see {parser.prog} --help-all"
         message = f"there is no flag {wrong}; {hint}"
     elif "arguments are required" in message:
-        message += f"; see {parser.prog} --help"
+        # A flag that takes any number of values has taken what stands behind it.
+        greedy = {
+            flag
+            for each in parser._actions
+            if each.nargs in ("+", "*")
+            for flag in each.option_strings
+        }
+        taker = next((flag for flag in _typed_flags(typed) if flag in greedy), None)
+        taker = taker if " -" not in message else None  # flags stand anywhere
+        message += f"; it stands before {taker}" if taker else f"; see {parser.prog} --help"
     return f"{parser.prog}: error: {visible(message)}\n"
 
 

@@ -93,6 +93,15 @@ def test_the_help_of_parse_fits_a_terminal(
             "see rerank parse --help",
         ),
         (
+            "parse --models large -",
+            "rerank parse: error: the following arguments are required: FILE; "
+            "it stands before --models",
+        ),
+        (
+            "--models large",
+            "rerank: error: the following arguments are required: --nbest; see rerank --help",
+        ),
+        (
             "parse f --threads -1",  # a value
             "rerank parse: error: argument --threads: '-1' is not a whole number of at least 1",
         ),

@@ -33,7 +33,7 @@ def test_docs_have_a_row_and_a_section(name: str) -> None:
 @pytest.mark.parametrize("command", [[], ["convert"], ["validate"]], ids=" ".join)
 def test_commands_offer_all(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main([*command, "--help"])
+        main([*command, "--help" if command else "--help-all"])
     shown = "".join(capsys.readouterr().out.split())
     offered = ",".join(DIALECTS)
     assert shown.count(offered) == (2 if command == ["convert"] else 1)
