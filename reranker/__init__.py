@@ -99,7 +99,7 @@ _MEANT = {
     ),
     "rerank": "reranker.Reranker.load().rerank(trees) takes one sentence's trees",
 }
-"""What to type instead of names that other packages have."""
+"""The calls to type instead of names that other packages have."""
 
 
 def __getattr__(name: str) -> Any:

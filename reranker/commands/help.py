@@ -85,8 +85,8 @@ def error_line(parser: argparse.ArgumentParser, typed: Sequence[str], message: s
             if each.nargs in ("+", "*")
             for flag in each.option_strings
         }
-        taker = next((flag for flag in _typed_flags(typed) if flag in greedy), None)
-        taker = taker if " -" not in message else None  # flags stand anywhere
+        taken = [flag for flag in _typed_flags(typed) if flag in greedy]
+        taker = taken[0] if taken and " -" not in message else ""  # a flag may stand anywhere
         message += f"; it stands before {taker}" if taker else f"; see {parser.prog} --help"
     return f"{parser.prog}: error: {visible(message)}\n"
 

@@ -64,8 +64,8 @@ class Tagger:
 def tagger_of(members: Sequence[LoadedMember], readers: Sequence[Checkpoint]) -> Tagger:
     """Return the first span model with tags, for the members that read tags.
 
-    Raises RerankError, naming one of these, if there is no such span model, or if its tags are
-    mostly others than the language model has learned.
+    Raises RerankError, naming a language model, if no span model has tags, or if the language model
+    knows fewer than half of them.
     """
     for member in members:
         if isinstance(member, SpanCheckpoint) and member.vocabulary.tags:

@@ -1,4 +1,4 @@
-"""Scoring goes on in halves where the memory of a GPU does not suffice."""
+"""Scoring halves its batches and goes on when a GPU runs out of memory."""
 
 from __future__ import annotations
 
