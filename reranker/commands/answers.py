@@ -202,7 +202,7 @@ def write(
     output: AbstractContextManager[AnswerOutput]
     count, csv = Counter[str](), {"is_csv": True} if getattr(arguments, "csv", False) else {}
 
-    def answer_of(ranking: Ranking) -> str:
+    def answer_of(ranking: Ranking, nbest: NBest) -> str:
         place = (count["sentences"],) if arguments.output == "brackets" else ()
         return format_ranking(ranking, arguments.output, *place, **csv)
 
@@ -230,7 +230,7 @@ def write(
                 record = written(ranking)
                 _count(nbest, record, count, table)
                 with nullcontext() if plan.out else progress.hidden():
-                    sink.write(answer_of(ranking), record, nbest.digest())
+                    sink.write(answer_of(ranking, nbest), record, nbest.digest())
                 progress.finish_list()
             if table is not None:
                 table.check_complete()

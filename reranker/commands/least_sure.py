@@ -10,11 +10,13 @@ from pathlib import Path
 from reranker.files.journal import AnswerOutput
 from reranker.files.output import open_whole
 from reranker.files.records import Written
+from reranker.nbest import NBest
 from reranker.ranking import Ranking
+from reranker.ranking.doubt import doubt_of
 from reranker.ranking.sentence import ParsedSentence
 from reranker.trees.linearize import linearize
 
-HEADING = "confidence\tplace\tbracket\tprobability\twords\tsentence"
+HEADING = "confidence\tplace\tbracket\tprobability\twords\tsentence\tdoubt"
 
 
 class LeastSure(AnswerOutput):
@@ -50,13 +52,14 @@ def least_sure(path: Path | None, count: int) -> Iterator[AnswerOutput]:
         file.write(rows.text())
 
 
-def row(ranking: Ranking) -> str:
-    """Return a sentence and the least sure bracket of its tree, as the columns of ``HEADING``; an
-    unknown value is ``-``. The confidence of a sentence that could not be parsed is 0.
+def row(ranking: Ranking, nbest: NBest) -> str:
+    """Return a sentence, the least sure bracket of its tree and the doubt about that in words, as
+    the columns of ``HEADING``; an unknown value is ``-``. The confidence of a sentence that could
+    not be parsed is 0.
 
     Raises TreeError as ``ParsedSentence.from_ranking``.
     """
-    sentence = ParsedSentence.from_ranking(ranking)
+    sentence, doubt = ParsedSentence.from_ranking(ranking), doubt_of(ranking, nbest.candidates)
     origin = ranking.origin
     place = f"{origin.file}:{origin.line}" if origin else ranking.id
     confidence = 0.0 if ranking.best is None else ranking.confidence
@@ -71,5 +74,6 @@ def row(ranking: Ranking) -> str:
     columns = (
         "-" if confidence is None else f"{confidence:.4f}",
         *(place, label, probability, words, sentence.text),
+        doubt.text if doubt else "-",
     )
     return "\t".join(" ".join(column.split()) for column in columns)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import nltk
     import pandas
 
+    from reranker.ranking.doubt import Doubt
     from reranker.ranking.sentence import Constituent, ParsedSentence
 
 Criterion = Literal["perplexity", "token-perplexity"]
@@ -248,6 +249,7 @@ class Ranked:
 
 
 _WRITTEN = [name for name in Ranked.__slots__ if name not in ("origin", "certainty")]
+_REJECTED = ("index", "file", "line", "code", "message")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -313,6 +315,13 @@ class Ranking:
         """Return the best tree as the parser wrote it; without any, ``fallback``."""
         return TreeString(self.ranking[0].tree if self.ranking else self.fallback)
 
+    @property
+    def doubt(self) -> Doubt | None:
+        """Return the least sure bracket of the best tree in words, as ``doubt_of`` does."""
+        from reranker.ranking.doubt import doubt_of
+
+        return doubt_of(self)
+
     def cut(self, top: int) -> Ranking:
         """Return the ranking cut after the ``top`` best different candidates and their
         duplicates."""
@@ -336,14 +345,7 @@ class Ranking:
             "fallback": None if best else self.fallback,
             "ranking": [entry.to_dict() for entry in self.ranking],
             "rejected": [
-                {
-                    "index": entry.index,
-                    "file": entry.file,
-                    "line": entry.line,
-                    "code": entry.code,
-                    "message": entry.message,
-                }
-                for entry in self.rejected
+                {name: getattr(entry, name) for name in _REJECTED} for entry in self.rejected
             ],
             **origin,
             **self.certainty_data(),

@@ -1,4 +1,5 @@
-// The least sure bracket of the best tree in words, and a tree that reads it otherwise.
+// The least sure bracket of the best tree in words, and a tree that reads it otherwise: what
+// reranker/ranking/doubt.py says for the best tree at weight 1 (tests/reranker/ranking/test_doubt.py).
 
 import { probabilityOf } from "./answer.js";
 import { element } from "./elements.js";

@@ -41,12 +41,13 @@ def test_the_least_sure_come_first(tmp_path: Path, model: str, capsys: Capture) 
     rankings = list(Reranker.load(model).parse(TEXT, parser, longest=20))
     sure = sorted((ranking.confidence or 0.0, place) for place, ranking in enumerate(rankings))
     assert [row[0] for row in columns] == [f"{confidence:.4f}" for confidence, _ in sure[:3]]
-    for (_, place, label, probability, words, sentence), (_, number) in zip(
+    for (_, place, label, probability, words, sentence, doubt), (_, number) in zip(
         columns[1:], sure[1:3], strict=True
     ):
         ranking = rankings[number]
         assert ranking.origin and ranking.certainty
         assert place.endswith(f":{ranking.origin.line}")
+        assert ranking.doubt and doubt == ranking.doubt.text and doubt.startswith(words)
         assert sentence == " ".join(ranking.origin.text.split()) and words in sentence
         assert any(
             f"{value:.4f}" == probability and name == label

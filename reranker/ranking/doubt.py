@@ -1,0 +1,168 @@
+"""The least sure bracket of a best tree in words, and a candidate that reads it otherwise.
+
+service/page/doubt.js repeats this, since the page orders candidates anew at each weight;
+tests/reranker/ranking/test_doubt.py holds the two equal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from reranker.nbest.data import Candidate, Certainty
+from reranker.ranking.ranking import Ranked, Ranking
+from reranker.ranking.sentence import Constituent, ParsedSentence, with_words_only
+from reranker.trees.tree import Tree
+
+SURE = 0.99  # a bracket that is more probable is not in doubt
+_MOST_NAMED = 5  # words that what a phrase goes with may have
+_MOST_QUOTED = 9
+_LEAST = 1 / 3  # of what the bracket leaves; else the doubt is about something else
+_NAMES = {
+    "S": "a clause",
+    "SBAR": "a subordinate clause",
+    "NP": "a noun phrase",
+    "VP": "a verb phrase",
+    "PP": "a prepositional phrase",
+    "ADJP": "an adjective phrase",
+    "ADVP": "an adverb phrase",
+}
+
+_Span = tuple[int, int]
+
+
+class Doubt(NamedTuple):
+    """The least sure bracket of a tree."""
+
+    text: str
+    """A sentence such as ``with the telescope goes with the man: 78 %, with saw: 19 %.``"""
+    other: int | None
+    """The ``index`` of a candidate without the bracket; None if there is none."""
+
+
+class _Reading(NamedTuple):
+    """A candidate's tree."""
+
+    number: int
+    weight: float
+    brackets: Sequence[Constituent]
+    tags: Sequence[str | None]
+
+    @classmethod
+    def of(cls, candidate: Ranked | Candidate, certainty: Certainty | None) -> _Reading:
+        text = candidate.tree if isinstance(candidate, Ranked) else candidate.text
+        tree = with_words_only(Tree.from_string(text))
+        sentence = ParsedSentence("", tree, certainty=certainty)
+        weight = math.exp(min(candidate.parser_score or 0.0, 700.0))
+        tags = [word.tag for word in sentence.words]
+        return cls(candidate.index, weight, sentence.constituents, tags)
+
+    def children(self, place: int) -> Iterator[Constituent]:
+        """Yield the brackets directly in a bracket."""
+        return (each for each in self.brackets if each.parent == place)
+
+    def head(self, place: int, part: Constituent) -> _Span | None:
+        """Return a few words with which a part of a bracket goes: the verb of a verb phrase, else
+        the words before the part."""
+        label, start, end, *_ = self.brackets[place]
+        if label.startswith("VP"):
+            inner = {word for each in self.children(place) for word in range(each.start, each.end)}
+            for word in range(start, end):
+                if word not in inner and (self.tags[word] or "").startswith("V"):
+                    return word, word + 1
+        if label.startswith(("SBAR", "PP", "WH")):  # a word such as "that" says too little
+            return None
+        return (start, part.start) if 0 < part.start - start <= _MOST_NAMED else None
+
+
+def doubt_of(ranking: Ranking, candidates: Iterable[Candidate] = ()) -> Doubt | None:
+    """Return the doubt about the best tree; None where no bracket is in doubt, or the parser cannot
+    tell. ``candidates`` are given if the ranking has not all of them. Raises TreeError as
+    ``Ranked.constituents``."""
+    if ranking.best is None or ranking.certainty is None:
+        return None
+    sentence = ParsedSentence.from_ranking(ranking)
+    best = _Reading.of(ranking.best, ranking.certainty)
+    known = [place for place, each in enumerate(best.brackets) if each.probability is not None]
+    place = min(known, key=lambda place: best.brackets[place].probability or 0.0, default=None)
+    if place is None or (best.brackets[place].probability or 0.0) > SURE:
+        return None
+    node = best.brackets[place]
+    readings = (_Reading.of(each, ranking.certainty) for each in candidates or ranking)
+    others = [each for each in readings if _key(node) not in map(_key, each.brackets)]
+    plain = f"{_quoted(sentence, (node.start, node.end))} is {_name(node)}: {_percent(node)}."
+    return (
+        _label(node, others, sentence)
+        or _attachment(best, place, others, sentence)
+        or Doubt(plain, others[0].number if others else None)
+    )
+
+
+def _label(node: Constituent, others: Sequence[_Reading], sentence: ParsedSentence) -> Doubt | None:
+    """Return "ice cream is a noun phrase: 82 %, a clause: 9 %."."""
+    other = max(others, key=lambda each: each.weight, default=None)
+    span = (node.start, node.end)
+    here = [each for each in other.brackets if _key(each)[:2] == span] if other else []
+    if other is None or len(here) != 1:
+        return None
+    first, second = (f"{_name(each)}: {_percent(each)}" for each in (node, here[0]))
+    return Doubt(f"{_quoted(sentence, span)} is {first}, {second}.", other.number)
+
+
+def _attachment(
+    best: _Reading, place: int, others: Iterable[_Reading], sentence: ParsedSentence
+) -> Doubt | None:
+    """Return "with the telescope goes with the man: 81 %, with saw: 11 %.". The candidates without
+    the bracket share the probability that it leaves."""
+    node = best.brackets[place]
+    part = next((each for each in best.children(place) if each.end == node.end), None)
+    here = best.head(place, part) if part else None
+    if part is None or here is None:
+        return None
+    sums: dict[_Span, float] = {}
+    first: dict[_Span, int] = {}  # the index of the first candidate that reads it so
+    total = 0.0
+    for other in others:
+        total += other.weight
+        same = (each for each in other.brackets if _key(each) == _key(part))
+        parent = next((each.parent for each in same if each.parent is not None), None)
+        head = None if parent is None else other.head(parent, part)
+        if head not in (None, here):
+            sums[head] = sums.get(head, 0.0) + other.weight
+            first.setdefault(head, other.number)
+    most = max(sums, key=sums.__getitem__, default=None)
+    if most is None or sums[most] < _LEAST * total:
+        return None
+    left = (1 - (node.probability or 0.0)) * sums[most] / total
+    what, this, that = (_quoted(sentence, each) for each in ((part.start, part.end), here, most))
+    text = f"{what} goes with {this}: {_percent(node)}, with {that}: {_percentage(left)}."
+    return Doubt(text, first[most])
+
+
+def _key(node: Constituent) -> tuple[int, int, str]:
+    return node.start, node.end, node.label
+
+
+def _name(node: Constituent) -> str:
+    label = node.label.partition("-")[0].partition("=")[0]
+    return _NAMES.get(label, node.label)
+
+
+def _percent(node: Constituent) -> str:
+    return _percentage(node.probability or 0.0)
+
+
+def _percentage(probability: float) -> str:
+    """Return a probability as a person reads one."""
+    if probability > 0.99:
+        return "more than 99 %"
+    return "less than 1 %" if probability < 0.01 else f"{math.floor(100 * probability + 0.5)} %"
+
+
+def _quoted(sentence: ParsedSentence, span: _Span) -> str:
+    """Return some of the words as written, only the first and last of many, on a line."""
+    start, end = span
+    half = _MOST_QUOTED // 2
+    ends = [(start, start + half), (end - half, end)] if end - start > _MOST_QUOTED else [span]
+    return " … ".join(" ".join(sentence.text_of(*each).split()) for each in ends)
