@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from reranker.errors import RerankError, TreeError
@@ -81,10 +82,8 @@ class Weighing:
     def signature(self) -> str:
         """Return the settings that a figure depends on, on one line."""
         parts = [f"criterion={self.criterion}", f"lm-weight={self.lm_weight:g}"]
-        if self.member_weights:
-            parts.append(
-                "member-weights=" + ",".join(f"{weight:g}" for weight in self.member_weights)
-            )
+        if weights := ",".join(f"{weight:g}" for weight in self.member_weights):
+            parts.append(f"member-weights={weights}")
         if self.token_bonus:
             parts.append(f"token-bonus={self.token_bonus:g}")
         if self.shortlist < math.inf:
@@ -95,11 +94,8 @@ class Weighing:
         self, lm_weight: float | None = None, criterion: Criterion | None = None
     ) -> Weighing:
         """Return a copy with the given values replaced."""
-        return replace(
-            self,
-            lm_weight=self.lm_weight if lm_weight is None else lm_weight,
-            criterion=self.criterion if criterion is None else criterion,
-        )
+        weight = self.lm_weight if lm_weight is None else lm_weight
+        return replace(self, lm_weight=weight, criterion=criterion or self.criterion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +233,13 @@ class Ranked:
         """Draw the tree. Raises TreeError if there is none."""
         return Tree.from_string(self.tree).to_svg()
 
+    def draw(self, path: str | PathLike[str]) -> None:
+        """Write the drawing as SVG, PNG or PDF, as the name ends. Raises InputError for another
+        ending and without typst for PNG and PDF, TreeError if there is no tree."""
+        from reranker.trees.picture import draw
+
+        draw(Tree.from_string(self.tree), path)
+
     def __repr__(self) -> str:
         return f"Ranked({self.index}, score={self.score:.1f}, tree={quoted(self.tree)})"
 
@@ -373,16 +376,11 @@ class Ranking:
 
     def certainty_data(self) -> dict[str, Any]:
         """Return the entropy, if known."""
-        if self.certainty is None:
-            return {}
-        return {"entropy": round(self.certainty.entropy, SCORE_DECIMALS)}
+        known = self.certainty
+        return {} if known is None else {"entropy": round(known.entropy, SCORE_DECIMALS)}
 
 
-def rank(
-    nbest: NBest,
-    scores: Sequence[Scored | None],
-    weighing: Weighing,
-) -> Ranking:
+def rank(nbest: NBest, scores: Sequence[Scored | None], weighing: Weighing) -> Ranking:
     """Order the candidates of a list; ``scores[i]`` is candidate i's score, or None if the
     candidate is known not to be among the requested best or the two best. Ties keep the parser's
     order. Candidates that are not on the shortlist (``Weighing.shortlist``) come last.

@@ -18,12 +18,13 @@ from reranker.commands import nbest_files
 from reranker.commands.arguments import counted
 from reranker.commands.progress import message, print_rejected, rejection, shown_id
 from reranker.errors import InputError
-from reranker.files.output import open_whole, output_path, write_errors
+from reranker.files.output import open_whole, write_errors
 from reranker.files.text import TextFile, TextInMemory, open_text, read_lines
 from reranker.files.visible import visible
 from reranker.nbest import NBest, read_nbest
 from reranker.outputs.ranked_file import is_ranked, read_ranked
 from reranker.process.flags import whole_number
+from reranker.trees.picture import KINDS, check_installed, write_picture
 from reranker.trees.treebank import treebank_files
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ EXAMPLES = """examples:
   rerank show ranked.jsonl --gold gold.mrg --gold-tags --width 250 | less -S
   rerank show ranked.jsonl --gold gold.mrg --gold-tags --brief
   rerank show ranked.jsonl --sentence s3 --svg s3.svg
-  rerank show parses.txt.gz --svg drawings/
+  rerank show parses.txt.gz --pdf drawings/
   rerank --nbest parses.txt --models ckpt/*.pt --output ranked | rerank show -
 
 *NP is a bracket that the other tree does not have; with --gold, ✓ is a right bracket, ✗ a wrong
@@ -60,8 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "also sentences whose best tree is the parser's first (default: only the others)"
     add("--all", action="store_true", help=text)
     add("--brief", action="store_true", help="no drawings: words, changed brackets and F1")
+    drawings = parser.add_mutually_exclusive_group().add_argument
     text = "write drawings instead: FILE.svg for one sentence, or a folder with a file for each"
-    add("--svg", type=Path, metavar="FILE", help=text)
+    drawings("--svg", type=Path, metavar="FILE", help=text)
+    for kind in ("png", "pdf"):
+        text = f"the same as {kind.upper()}; needs parse-reranker[draw]"
+        drawings(f"--{kind}", type=Path, metavar="FILE", help=text)
     text = "columns; wider trees become outlines (default: the terminal's width)"
     add("--width", type=whole_number(20), metavar="N", help=text)
     nbest_files.add_reading_arguments(parser)
@@ -73,10 +78,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.gold_tags and not arguments.gold:
         raise InputError("--gold-tags needs --gold")
-    if arguments.svg and arguments.brief:
-        raise InputError("--brief leaves out the drawings that --svg writes")
-    if arguments.svg:
-        _check_ending(arguments.svg)
+    named = ((kind, getattr(arguments, kind)) for kind in KINDS)
+    kind, path = next(((kind, path) for kind, path in named if path), ("", None))
+    if path and arguments.brief:
+        raise InputError(f"--brief leaves out the drawings that --{kind} writes")
+    if path:
+        _check_ending(path, kind)
+        check_installed(kind)
     changes = _changes(arguments)
     if arguments.gold:
         from reranker.evaluation.brackets import GoldTrees
@@ -84,8 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
         changes = _judged(changes, GoldTrees([arguments.gold], arguments.gold_tags))
     summary = _Summary()
     wanted = _wanted(summary.counted(changes), arguments)
-    if arguments.svg:
-        _write_pictures(wanted, arguments)
+    if path:
+        _write_pictures(wanted, arguments, path, kind)
         return 1 if summary.problems else 0
     width = arguments.width or shutil.get_terminal_size().columns
     has_colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -197,25 +205,28 @@ def _wanted(changes: Iterable[Change], arguments: argparse.Namespace) -> Iterato
         yield by_number[name]
 
 
-def _check_ending(path: Path) -> None:
-    """Raise InputError for the name of a picture in another format, such as ``one.png``."""
-    if path.suffix not in ("", ".svg") and not path.is_dir():
-        raise InputError(
-            f"{path}: drawings are SVG, for browsers and Inkscape, which make PNG and PDF of them: "
-            f"name a file that ends in .svg, such as {path.with_suffix('.svg')}, or a folder "
-            "without an ending"
-        )
+def _check_ending(path: Path, kind: str) -> None:
+    """Raise InputError for a file with another ending than ``kind``."""
+    ending = path.suffix.removeprefix(".")
+    if ending in ("", kind) or path.is_dir():
+        return
+    other = f"; for {ending.upper()}: --{ending} {path}" if ending in KINDS else ""
+    raise InputError(
+        f"{path}: --{kind} writes {kind.upper()}: name a file that ends in .{kind}, such as "
+        f"{path.with_suffix(f'.{kind}')}, or a folder without an ending{other}"
+    )
 
 
-def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) -> None:
-    """Write SVG files, named after the sentences if ``--svg`` names a folder.
+def _write_pictures(
+    changes: Iterator[Change], arguments: argparse.Namespace, path: Path, kind: str
+) -> None:
+    """Write drawings, named after the sentences if ``path`` is a folder.
 
     Raises InputError for one file and several sentences.
     """
-    from reranker.trees.svg import is_drawing, svg
+    from reranker.trees.svg import svg
 
-    path: Path = arguments.svg
-    is_file = path.suffix == ".svg" and not path.is_dir()
+    is_file = path.suffix == f".{kind}" and not path.is_dir()
     if is_file:
         few = list(itertools.islice(changes, 2))
         if len(few) > 1:
@@ -237,10 +248,8 @@ def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) ->
         numbered = (f"{name}-{number}" for number in itertools.count(2))
         name = next(each for each in itertools.chain([name], numbered) if each not in names)
         names.add(name)
-        picture = path if is_file else path / f"{name}.svg"
-        resolved = output_path(picture, inputs)
-        with open_whole(resolved) if is_file else open_whole(picture, is_drawing) as out:
-            out.write(svg(change.titled()))
+        picture = path if is_file else path / f"{name}.{kind}"
+        write_picture(svg(change.titled()), kind, picture, inputs, is_named=is_file)
     drawn = counted(len(names), "sentence")
     message(f"rerank: drawings of {drawn} written to {path}")
 

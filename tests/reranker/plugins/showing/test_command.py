@@ -187,15 +187,45 @@ def test_svg_parses_and_escapes(tmp_path: Path, capsys: Capture) -> None:
     assert "\x1b" not in text and "a&b\ufffd[31m" in text
 
 
-def test_a_picture_that_is_no_svg_is_refused(ranked: str, tmp_path: Path, capsys: Capture) -> None:
+def test_a_picture_with_another_ending_is_refused(
+    ranked: str, tmp_path: Path, capsys: Capture
+) -> None:
     for name in ("one.png", "one.pdf", "one.svg.gz", "folder.d"):
         picture = tmp_path / name
         assert main(["show", ranked, "--sentence", "a", "--svg", str(picture)]) == 2
-        assert f"{picture}: drawings are SVG" in capsys.readouterr().err
+        message = capsys.readouterr().err
+        assert f"{picture}: --svg writes SVG: name a file that ends in .svg" in message
+        assert (f"for PNG: --png {picture}\n" in message) == (name == "one.png")
         assert not picture.exists()
     (tmp_path / "folder.d").mkdir()
     assert main(["show", ranked, "--svg", str(tmp_path / "folder.d")]) == 0
     assert (tmp_path / "folder.d" / "a.svg").is_file()
+
+
+@pytest.mark.parametrize("kind", ["png", "pdf"])
+def test_png_and_pdf(kind: str, ranked: str, tmp_path: Path, capsys: Capture) -> None:
+    pytest.importorskip("typst")
+    folder = tmp_path / "pictures"
+    for _ in range(2):  # its own pictures are replaced
+        assert shown(capsys, ranked, f"--{kind}", str(folder)) == ""
+        assert sorted(each.name for each in folder.iterdir()) == [f"a.{kind}", f"c.{kind}"]
+    (one, mine) = tmp_path / f"one.{kind}", folder / f"c.{kind}"
+    assert shown(capsys, ranked, "--sentence", "a", f"--{kind}", str(one)) == ""
+    assert one.read_bytes() == (folder / f"a.{kind}").read_bytes()
+    start = one.read_bytes()[:8]
+    mine.write_bytes(start)
+    assert main(["show", ranked, f"--{kind}", str(folder)]) == 2
+    assert f"{mine}: not a file that this run may replace" in capsys.readouterr().err
+    assert mine.read_bytes() == start
+
+
+def test_without_typst_nothing_is_begun(
+    ranked: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "typst", None)
+    assert main(["show", ranked, "--pdf", str(tmp_path / "pictures")]) == 2
+    assert "pip install 'parse-reranker[draw]'; SVG does not" in capsys.readouterr().err
+    assert not (tmp_path / "pictures").exists()
 
 
 def test_only_drawings_are_replaced(ranked: str, tmp_path: Path, capsys: Capture) -> None:
@@ -353,7 +383,7 @@ def test_unusable_requests(ranked: str, gold: str, tmp_path: Path, capsys: Captu
         (["--gold", broken], f"{broken}:2: not a gold tree"),
         (["--svg", str(tmp_path / "x.svg")], "more than one sentence to draw"),
         (["--svg", folder, "--sentence", "a"], f"there is no folder {tmp_path / 'no'}"),
-        (["--svg", ranked, "--sentence", "a"], f"{ranked}: drawings are SVG"),
+        (["--svg", ranked, "--sentence", "a"], f"{ranked}: --svg writes SVG"),
         (["--svg", write(tmp_path / "x", ""), "--sentence", "a"], "there is no folder"),
         (["--svg", "/proc/pictures"], "/proc/pictures: cannot be written"),
     ]:
