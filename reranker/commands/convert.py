@@ -35,6 +35,13 @@ EXAMPLES = """examples:
 exit status: 0 success, 1 some candidates were rejected, 2 unusable files or flags, 3 out of
 memory"""
 
+USAGE = "%(prog)s FILE [FILE ...] --to NAME [flags]"
+GROUPS = {
+    "everyday flags": "nbest --to --out --format --tokens --clean --without --drop",
+    "input": "--repair --no-repair --beam --newer-tags --separators",
+    "output": "--to-beam --tokens-out",
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank convert`` to ``parser``."""

@@ -27,8 +27,12 @@ def text(parser: argparse.ArgumentParser, groups: Mapping[str, str], is_short: b
     if is_short:
         first, *others = sections
         more = sum(len(sections[title]) for title in others)
-        examples = "\n".join(end.splitlines()[:_EXAMPLES])
-        end = f"{examples}\n\n{parser.prog} --help-all: {more} more flags, and the exit status"
+        status = ", and the exit status" if "exit status" in end else ""
+        lines = end.splitlines()[:_EXAMPLES]
+        while lines and lines[-1].endswith("\\"):  # whole commands only
+            lines.pop()
+        examples = "\n".join(lines)
+        end = f"{examples}\n\n{parser.prog} --help-all: {more} more flags{status}"
         sections = {first: sections[first]}
     formatter = parser._get_formatter()
     formatter.add_usage(parser.usage, [], [])

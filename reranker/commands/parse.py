@@ -12,11 +12,11 @@ from reranker.process.flags import positive
 
 EXAMPLES = """examples:
   echo "They served coffee and cake to the guests." | rerank parse -
+  rerank parse notes.txt --output brackets --csv > brackets.csv
   rerank parse book.txt.gz --output ranked --out book.jsonl
   rerank parse notes.txt --parser-command './my-parser --nbest 50' > trees.txt
   rerank parse notes.txt --parser bllip --parser command --parser-command ./my-parser
   rerank parse notes.txt --least-sure 20
-  rerank parse notes.txt --output brackets --csv > brackets.csv
   rerank parse one-a-line.txt --sentences --parser-model bllip-model/ --out trees.txt --resume
 
 A sentence that cannot be parsed gets a flat tree and is named on standard error.

@@ -47,6 +47,16 @@ stopped run, repeat the command.
 exit status: 0 success, 1 sentences were left out, 2 unusable files or flags, 3 out of
 memory, 130 interrupted"""
 
+USAGE = "%(prog)s --text FILE [FILE ...] --out FOLDER [flags]"
+GROUPS = {
+    "everyday flags": (
+        "--text --out --parser --parser-command --models --train --language --longest"
+    ),
+    "parser": "--parser-model --candidates --overparsing --parser-seconds --format --beam",
+    "training": "--margin --epochs --rate --gold-share --seed",
+    "limits": "--jobs --threads",
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank adapt`` to ``parser``."""

@@ -41,6 +41,18 @@ was used for, and what an interrupted run has not finished (docs/cluster.md).
 exit status: 0 success, 1 a file cannot be read, candidates were rejected or a sentence has none
 left, 2 unusable flags, output or cluster, 3 out of memory, 130 interrupted"""
 
+USAGE = "%(prog)s (--nbest | --text) FILE [FILE ...] --out FOLDER [flags]"
+GROUPS = {
+    "everyday flags": "--nbest --text --out --models --output --parser --address --actors",
+    "input": "--form --words --language --format --tokens --repair --no-repair --beam",
+    "models": (
+        "--parser-command --parser-model --candidates --overparsing --sha256 --lm-weight "
+        "--criterion --combine"
+    ),
+    "output": "--to --to-beam --restore --top --token-scores --verify",
+    "limits": "--cores --gpus --block --jobs --longest --parser-seconds --device --precision",
+}
+
 _BLOCK = 200
 
 

@@ -32,6 +32,14 @@ exit status: 0 everything was read, with matches or without; 1 some trees or sen
 read; 2 not a pattern, or unusable files; 3 out of memory; 130 interrupted; 141 the reader of
 standard output closed it"""
 
+USAGE = "%(prog)s PATTERN FILE [FILE ...] [flags]"
+GROUPS = {
+    "everyday flags": "pattern files --as --at-least --count --json --out --resume --language",
+    "input": "--words --format --tokens --repair --no-repair --beam",
+    "parser": "--parser --parser-command --parser-model --candidates --overparsing --temperature",
+    "limits": "--longest --parser-seconds --jobs",
+}
+
 _MATCH, _PLACE, _PLAIN = "\033[1;31m", "\033[35m", "\033[0m"
 
 

@@ -30,6 +30,14 @@ definitions.
 exit status: 0 success; 1 some trees or sentences could not be read; 2 unusable files or flags;
 3 out of memory; 130 interrupted; 141 the reader of standard output closed it"""
 
+USAGE = "%(prog)s FILE [FILE ...] [flags]"
+GROUPS = {
+    "everyday flags": "files --as --by --csv --json --out --resume --language",
+    "input": "--words --format --tokens --repair --no-repair --beam",
+    "parser": "--parser --parser-command --parser-model --candidates --overparsing --temperature",
+    "limits": "--longest --parser-seconds --jobs",
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank measure`` to ``parser``."""

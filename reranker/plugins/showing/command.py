@@ -45,6 +45,13 @@ one, as EVALB counts them with COLLINS' settings.
 exit status: 0 success, 1 some trees could not be read or scored, 2 unusable files, 3 out of
 memory"""
 
+USAGE = "%(prog)s FILE [flags]"
+GROUPS = {
+    "everyday flags": "file --sentence --all --brief --gold --gold-tags --svg --png --pdf",
+    "input": "--format --tokens --repair --no-repair --beam",
+    "output": "--width",
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank show`` to ``parser``."""

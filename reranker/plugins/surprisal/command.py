@@ -40,6 +40,13 @@ One row a word; docs/surprisal.md says what the columns are.
 exit status: 0 success, 1 a sentence was not read or not as it is written, 2 unusable files or
 flags, 3 out of memory, 130 interrupted, 141 the reader of standard output closed it"""
 
+USAGE = "%(prog)s FILE [FILE ...] [flags]"
+GROUPS = {
+    "everyday flags": "text --sentences --tokens --models --output --unit --plot --out --resume",
+    "input": "--words --nbest --format",
+    "limits": "--beam --rows --longest --threads",
+}
+
 MOST_DRAWN = 20
 """Sentences of a picture."""
 

@@ -29,6 +29,14 @@ To resume a stopped run, repeat the same command. Several processes, on this mac
       --out ckpt/mine.pt --budget 60 --nproc 4
   torchrun --nnodes 2 --nproc-per-node 8 ... -m reranker -- train --device cuda ..."""
 
+USAGE = "%(prog)s --config NAME --train FILES --dev FILES --out FILE.pt [flags]"
+GROUPS = {
+    "everyday flags": "--config --train --dev --out --budget --device --start-from --nproc",
+    "data": "--train-target --dev-target --text --language --direction --stream",
+    "pretrained models": "--vectors --vector-words --encoder --teacher --taught-text --fine-tuning",
+    "run": "--epochs --seed --log-folder --precision --threads --shards --restarts",
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank train`` to ``parser``."""
