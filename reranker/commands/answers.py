@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -195,8 +195,11 @@ def write(
 ) -> int:
     """Rank the lists of a source and write an answer for each, or rows for only so many of the
     least sure trees; returns the exit code. Raises RerankError."""
-    arguments, weighing = plan.arguments, plan.weighing
-    _warn_of_scores(source.parsers, weighing)
+    arguments, weighing, lists = plan.arguments, plan.weighing, iter(source)
+    if weighing.lm_weight < 1:
+        from reranker.commands.parser_scores import checked
+
+        lists = checked(source, weighing.lm_weight)
     reranker = plan.load()
     _check_language(source.language, reranker)
     output: AbstractContextManager[AnswerOutput]
@@ -222,9 +225,8 @@ def write(
                 _count(nbest, record, count, table)
                 progress.finish_list()
             progress.start()
-            lists = progress.read(_checked(source, weighing))
             for nbest, ranking in reranker.ranked_lists(
-                lists, weighing, arguments.token_scores, top
+                progress.read(lists), weighing, arguments.token_scores, top
             ):
                 source.report(ranking, count["sentences"] + 1)
                 record = written(ranking)
@@ -259,38 +261,6 @@ def _count(nbest: NBest, record: Written, counts: Counter[str], table: GoldTable
     counts.update(record.counts())
     if table is not None:
         table.add(nbest, record.best_index)
-
-
-def _warn_of_scores(parsers: Sequence[str], weighing: Weighing) -> None:
-    """Warn of scores of several parsers that are mixed in."""
-    if weighing.lm_weight < 1 and len(parsers) > 1:
-        message(
-            f"rerank: scores of {' and '.join(parsers)} are mixed in (--lm-weight "
-            f"{weighing.lm_weight:g}); that makes sense only if all of them are log-probabilities "
-            "of sentence and tree"
-        )
-
-
-def _checked(lists: Iterable[NBest], weighing: Weighing) -> Iterator[NBest]:
-    """Yield the lists; if scores are mixed in, warn once of those of samples, and once a file of
-    those that are no log-probabilities."""
-    if weighing.lm_weight == 1:
-        yield from lists
-        return
-    from reranker.nbest.candidates import score_warnings
-
-    is_warned = False
-    warned: set[str] = set()
-    for nbest in lists:
-        for warning in score_warnings(nbest, warned):
-            message(f"rerank: {warning} (--lm-weight {weighing.lm_weight:g})")
-        if nbest.order == "score" and not is_warned:
-            is_warned = True
-            message(
-                f"rerank: scores of samples are mixed in (--lm-weight {weighing.lm_weight:g}); if "
-                "they were drawn with --alpha, these are not the parser's log-probabilities"
-            )
-        yield nbest
 
 
 def _check_language(language: str | None, reranker: Reranker) -> None:

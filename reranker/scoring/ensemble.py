@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Values = NDArray[np.float64]
-
-
 Layout = Trie | SpanSequences
 """A member's layout of sequences: the values that it computes, and the places of each sequence's
 values."""
@@ -79,9 +77,7 @@ class Ensemble:
                         f"{member.name} is a span model, so its probabilities cannot be averaged "
                         "with those of others; combine them by sum"
                     )
-            for member in others:
-                if member.vocabulary is first.vocabulary:
-                    continue
+            for member in (each for each in others if each.vocabulary is not first.vocabulary):
                 differ = "have different vocabularies"
                 if member.vocabulary.backward != first.vocabulary.backward:
                     differ = "read in different directions"
@@ -90,7 +86,7 @@ class Ensemble:
                     "averaged; combine them by sum"
                 )
         self._tagger: Tagger | None = None
-        models = [member for member in self.members if isinstance(member, Checkpoint)]
+        models = (member for member in self.members if isinstance(member, Checkpoint))
         if readers := [member for member in models if member.vocabulary.reads_tags]:
             from reranker.scoring.tags import tagger_of
 
