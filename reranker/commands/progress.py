@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from reranker.commands.endings import deferred
-from reranker.files.visible import visible, visible_message
+from reranker.files.visible import shown_id, visible, visible_message
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -45,12 +45,6 @@ def rejection(text: str) -> None:
         _print(text)
     else:
         _Rejections.left_out += 1
-
-
-def shown_id(name: str, number: int) -> str:
-    """Return the name of a sentence as people read and type it: its number, from 1, if the name is
-    only its place in the file, from 0."""
-    return str(number) if name == str(number - 1) else name
 
 
 def print_rejected(candidates: NBest | Ranking, number: int) -> None:

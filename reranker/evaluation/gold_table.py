@@ -10,6 +10,7 @@ from reranker.evaluation.brackets import GoldTrees
 from reranker.evaluation.corpus import Summary
 from reranker.evaluation.sentence import SentenceScore
 from reranker.files.table import aligned
+from reranker.files.visible import shown_id
 from reranker.nbest import NBest
 from reranker.nbest.data import Order
 from reranker.trees.treebank import TreeText
@@ -55,7 +56,9 @@ class GoldTable:
         rejected. Raises InputError if there is no gold tree left."""
         gold = next(self._trees, None)
         if gold is None:
-            raise InputError(f"{self._gold.name}: no gold tree for list {nbest.id}")
+            number = 1 + len(self._scores["parser"])
+            name = shown_id(nbest.id, number)
+            raise InputError(f"{self._gold.name}: no gold tree for list {name}")
         self._orders.add(nbest.order)
         trees = {candidate.index: candidate.tree for candidate in nbest.candidates}
         oracle = list(trees.values())[gold.oracle(trees.values())] if trees else _NO_TREE

@@ -29,6 +29,12 @@ def visible_message(text: str) -> str:
     return _NEW_LINE.sub(r"\\n", visible(text))
 
 
+def shown_id(name: str, number: int) -> str:
+    """Return the name of a sentence as people read and type it: its number, from 1, if the name is
+    only its place in the file, from 0."""
+    return str(number) if name == str(number - 1) else name
+
+
 def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -8,6 +8,7 @@ candidate. Rejected candidates are left out.
 from __future__ import annotations
 
 from reranker.errors import InputError
+from reranker.files.visible import shown_id
 from reranker.nbest.data import UNKNOWN_TAG, Candidate, NBest
 from reranker.nbest.dialects.registry import DIALECTS, load
 
@@ -25,7 +26,8 @@ def list_text(nbest: NBest, position: int, format_name: str, beam: int | None = 
         raise InputError(f"format {format_name} needs 'beam', the number of lines of a list")
     count = len(nbest.candidates)
     if count > beam:
-        raise InputError(f"list {nbest.id} has {count} candidates, more than the beam of {beam}")
+        name = shown_id(nbest.id, position + 1)
+        raise InputError(f"list {name} has {count} candidates, more than the beam of {beam}")
     return text + "\n" * (beam - count)
 
 

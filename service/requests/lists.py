@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reranker.errors import InputError, TreeError
 from reranker.files.text import TextInMemory
+from reranker.files.visible import shown_id
 from reranker.nbest import NBest, ReadOptions, Rejected, Sentence, from_candidates, read_nbest
 from reranker.nbest.dialects.registry import DIALECTS, load
 from reranker.nbest.faithful import Room, Source
@@ -51,9 +52,9 @@ class _Bounds(Room):
         many = f"more than {self.limits.max_sentences} sentences"
         self._check("max_sentences", sentences, many)
 
-    def check_entries(self, name: str, entries: _Entries) -> None:
+    def check_entries(self, entries: _Entries, name: str = "0", number: int = 1) -> None:
         """Check the number and the length of entries before anything is made of the entries."""
-        self.check_length(name, len(entries))
+        self.check_length(name, number, len(entries))
         self.check_strings(map(_tree, entries))
 
     def check_strings(self, strings: Iterable[str]) -> None:
@@ -61,22 +62,24 @@ class _Bounds(Room):
             size = len(string.encode("utf-8", "surrogatepass"))
             self._check("max_tree_bytes", size, f"a string of {size} bytes")
 
-    def check_length(self, name: str, candidates: int) -> None:
-        self._check("max_candidates", candidates, f"list {name} with {candidates} candidates")
+    def check_length(self, name: str, number: int, candidates: int) -> None:
+        where = f"list {shown_id(name, number)} with {candidates} candidates"
+        self._check("max_candidates", candidates, where)
 
-    def check_trees(self, nbest: NBest) -> None:
+    def check_trees(self, nbest: NBest, number: int) -> None:
+        name = shown_id(nbest.id, number)
         for candidate in nbest.candidates:
             tokens = len(candidate.tokens) + 1  # <eos>
-            self._check("max_tree_tokens", tokens, f"a tree of {tokens} tokens in list {nbest.id}")
+            self._check("max_tree_tokens", tokens, f"a tree of {tokens} tokens in list {name}")
         texts = [candidate.text for candidate in nbest.candidates]
         texts += [rejected.text for rejected in nbest.rejected]
         for text in texts:
             depth = _depth(text) if text.count("(") > self.limits.max_depth else 0
-            self._check("max_depth", depth, f"a tree nested {depth} deep in list {nbest.id}")
+            self._check("max_depth", depth, f"a tree nested {depth} deep in list {name}")
         for rejected in nbest.rejected:
             # The readers have limits of their own, which are wider.
-            if name := {"too-deep": "max_depth", "too-long": "max_tree_tokens"}.get(rejected.code):
-                raise self.limits.exceeded(name, rejected.message, self.field)
+            if limit := {"too-deep": "max_depth", "too-long": "max_tree_tokens"}.get(rejected.code):
+                raise self.limits.exceeded(limit, rejected.message, self.field)
 
     def _check(self, name: str, value: int, shown: str) -> None:
         self.limits.check(name, value, shown, self.field)
@@ -102,13 +105,13 @@ def read_lists(
     elif isinstance(body, schemas.SentencesRequest):
         bounds = _Bounds(limits, "sentences")
         bounds.check_count(len(body.sentences))
-        for number, given in enumerate(body.sentences):
-            bounds.check_entries(str(number), given.candidates)
+        for number, given in enumerate(body.sentences, 1):
+            bounds.check_entries(given.candidates, given.id or str(number), number)
             bounds.check_strings([*(given.tokens or ()), *(given.tags or ())])
         lists = _from_sentences(body, bounds)
     else:
         bounds = _Bounds(limits, "documents")
-        bounds.check_entries("0", body.documents)
+        bounds.check_entries(body.documents)
         lists = [_single_list(body.documents, body.query, bounds)]
     return _within(bounds, lists, cancellation)
 
@@ -134,13 +137,14 @@ def _from_text(
     describe: Callable[[dict[str, str]], None],
     bounds: _Bounds,
 ) -> Iterator[NBest]:
+    numbers = itertools.count(1)
     options = ReadOptions(
         format="auto" if body.format == "ptb" else body.format,
         tokens=None if body.tokens is None else TextInMemory(body.tokens.encode(), "tokens"),
         repair=body.repair,
         beam=body.beam,
         # Before each candidate takes its sentence's length.
-        check=lambda raw: bounds.check_length(raw.id, len(raw.candidates)),
+        check=lambda raw: bounds.check_length(raw.id, next(numbers), len(raw.candidates)),
         room=bounds,
     )
     try:
@@ -214,10 +218,10 @@ def _within(
     bounds: _Bounds, lists: Iterable[NBest], cancellation: Cancellation | None
 ) -> list[NBest]:
     accepted: list[NBest] = []
-    for nbest in (cancellation or Cancellation()).checked(lists):
-        bounds.check_count(1 + len(accepted))
-        bounds.check_length(nbest.id, len(nbest.candidates) + len(nbest.rejected))
-        bounds.check_trees(nbest)
+    for number, nbest in enumerate((cancellation or Cancellation()).checked(lists), 1):
+        bounds.check_count(number)
+        bounds.check_length(nbest.id, number, len(nbest.candidates) + len(nbest.rejected))
+        bounds.check_trees(nbest, number)
         accepted.append(nbest)
     return accepted
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.commands import nbest_files
 from reranker.commands.arguments import counted
-from reranker.commands.progress import message, print_rejected, rejection, shown_id
+from reranker.commands.progress import message, print_rejected, rejection
 from reranker.errors import InputError
 from reranker.files.output import open_whole, write_errors
 from reranker.files.text import TextFile, TextInMemory, open_text, read_lines
-from reranker.files.visible import visible
+from reranker.files.visible import shown_id, visible
 from reranker.nbest import NBest, read_nbest
 from reranker.outputs.ranked_file import is_ranked, read_ranked
 from reranker.process.flags import whole_number

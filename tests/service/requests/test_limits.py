@@ -82,6 +82,9 @@ def test_info_shows_the_limits(tight: httpx.Client) -> None:
     [
         ([sentence("a")] * 4, "max_sentences = 3"),
         ([{"candidates": [TREE] * 5}], "max_candidates = 4"),
+        ([sentence("a"), {"candidates": [TREE] * 5}], "list 2 with 5 candidates"),
+        ([sentence("a"), {"candidates": [TREE] * 5, "id": "0"}], "list 0 with 5 candidates"),
+        ([sentence("a"), sentence(*["a"] * 29)], "tokens in list 2"),
         ([sentence(*["a"] * 29)], "max_tree_tokens = 30"),  # (S, 29 words, )S, <eos>
         ([{"candidates": ["(S1 " * 11 + "(NN a)" + ")" * 11]}], "max_depth = 10"),
         ([{"candidates": ["(" * 9_000]}], "max_depth = 10"),

@@ -422,4 +422,4 @@ def test_a_list_longer_than_the_beam_fails_its_shard(wanted: list[Shard], tmp_pa
     converter = Converter(wanted, str(tmp_path / "out"), ConvertTask("opennmt", 1))
     answer = converter(_rows(wanted, str(tmp_path / "out"))[0])
     assert answer["kind"] == [work.FAILED]
-    assert answer["content"][0].endswith(b"a.txt: list 1 has 2 candidates, more than the beam of 1")
+    assert answer["content"][0].endswith(b"a.txt: list 2 has 2 candidates, more than the beam of 1")
