@@ -50,11 +50,11 @@ def break_off_after(sentences: int, patch: pytest.MonkeyPatch) -> None:
     """Let `rerank` find its input unusable once so many answers are formatted."""
     given = 0
 
-    def break_off(ranking: Ranking, output: str) -> str:
+    def break_off(ranking: Ranking, output: str, *place: int, **form: bool) -> str:
         nonlocal given
         given += 1
         if given > sentences:
             raise InputError("unusable from here")
-        return format_ranking(ranking, output)
+        return format_ranking(ranking, output, *place, **form)
 
     patch.setattr(answers, "format_ranking", break_off)

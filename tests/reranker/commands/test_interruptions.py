@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
+from reranker.checkpoints.span_file import save_span_model
 from reranker.commands import nbest_files, progress, resuming
 from reranker.commands.main import main
 from reranker.nbest import NBest
@@ -31,6 +33,7 @@ from tests.reranker.killed_runs import (
     said_to_be_kept,
 )
 from tests.reranker.small_files import bllip, break_off_after, standard_input, write
+from tests.reranker.span_models import untrained_spans
 
 Capture = pytest.CaptureFixture[str]
 
@@ -83,6 +86,35 @@ def test_an_interrupted_run_is_resumed(
     assert message == f"rerank: {long}: 10 gold trees for 9 n-best lists"
     assert main(resume) == 0
     assert capsys.readouterr().out == expected
+
+
+@pytest.mark.parametrize("form", [[], ["--csv"]], ids=["tabs", "commas"])
+def test_a_table_of_brackets_is_resumed(
+    tmp_path: Path, form: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row has its sentence's number, and the heading stands once."""
+    member = untrained_spans(3)
+    model = tmp_path / "spans.pt"
+    save_span_model(model, member.model, member.vocabulary, {}, torch.float32)
+    text = write(tmp_path / "t.txt", "We saw the man.\n\n" * 5)
+    flags = ["--models", str(model), "--parser-model", str(model), "--output", "brackets", *form]
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert main(["parse", text, *flags, "--out", str(whole)]) == 0
+    with monkeypatch.context() as patch:
+        break_off_after(3, patch)
+        assert main(["parse", text, *flags, "--out", str(out)]) == 2
+    part = (tmp_path / "out.part").read_text()
+    assert part.startswith("sentence") and whole.read_text().startswith(part)
+    resume = ["parse", text, *flags, "--out", str(out), "--resume"]
+    other = ["--csv"] if not form else []
+    assert main([*[flag for flag in resume if flag != "--csv"], *other]) == 2
+    assert "csv" in capsys.readouterr().err
+    assert main(resume) == 0
+    assert "resuming after sentence 3" in capsys.readouterr().err
+    assert out.read_bytes() == whole.read_bytes()
+    separator = "," if form else "\t"
+    numbers = [line.partition(separator)[0] for line in out.read_text().splitlines()]
+    assert list(dict.fromkeys(numbers)) == ["sentence", *"12345"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from tests.service.page.browsing import PATIENCE, parse, show_tree, text_of
+from tests.service.page.browsing import PATIENCE, parse, show_tree, text_of, wait_for_all
 from tests.service.page.test_axe import findings
 from tests.service.servers import serving
 
@@ -72,6 +72,56 @@ def test_a_doubtful_bracket_is_named_and_its_other_reading_shown(page: Page, add
     assert findings(page) == []
     page.keyboard.press("Enter")  # the focus has stayed
     page.locator("#other").wait_for(state="hidden")
+
+
+FOCUS = """() => {
+    const {activeElement: element} = document;
+    const style = getComputedStyle(element.closest(".scroller") ?? element);
+    const {bottom, top} = element.getBoundingClientRect();
+    const isOutlined = parseFloat(style.outlineWidth) > 0 && style.outlineStyle !== "none";
+    const isInView = bottom > 0 && top < innerHeight;
+    return element !== document.body && element.matches(":focus-visible") && isOutlined && isInView;
+}"""
+
+
+def tab_to(page: Page, selector: str, key: str = "Tab") -> None:
+    """Press Tab until an element has the focus, which must be seen at every step."""
+    for _ in range(60):
+        page.keyboard.press(key)
+        where = page.evaluate("document.activeElement.outerHTML.slice(0, 80)")
+        assert page.evaluate(FOCUS), where
+        if page.evaluate("what => document.activeElement.matches(what)", selector):
+            return
+    raise AssertionError(f"Tab does not lead to {selector}")
+
+
+def test_the_keyboard_is_enough_from_the_sentence_to_the_help(page: Page, address: str) -> None:
+    page.goto(address)
+    page.locator("#about", has_text="version").wait_for(state="attached", timeout=PATIENCE)
+    keys = page.keyboard
+    tab_to(page, "#text")
+    keys.type(SENTENCE)
+    keys.press("Control+Enter")
+    wait_for_all(page)
+    tab_to(page, "#other-reading")
+    keys.press("Enter")
+    page.locator("#other").wait_for()
+    assert page.evaluate(FOCUS) and text_of(page, "#other-caption") == "The other reading"
+    tab_to(page, "#brackets summary")
+    keys.press("Enter")
+    tab_to(page, "#bracket-list button")  # the least sure comes first
+    assert (page.locator("#bracket-list :focus").text_content() or "").startswith("NP the man with")
+    tab_to(page, "#compare summary")
+    keys.press("Enter")
+    tab_to(page, "#candidates")
+    selected = "#candidates [aria-selected=true]"
+    before = text_of(page, selected)  # the other reading
+    keys.press("ArrowDown")
+    assert text_of(page, selected) != before and page.evaluate(FOCUS)
+    tab_to(page, "nav a[href=help]", "Shift+Tab")
+    keys.press("Enter")
+    page.wait_for_url(f"{address}/help")
+    tab_to(page, "a[href]")
 
 
 def test_the_text_box_stays_and_sends_again(page: Page) -> None:
