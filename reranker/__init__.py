@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from reranker.trees import Tree
 
     __version__: str
+    clauses: Callable[..., Any]
     measure: Callable[..., Any]
     surprisal: Callable[..., Any]
 
@@ -60,6 +61,7 @@ __all__ = [
     "Tree",
     "Weighing",
     "__version__",
+    "clauses",
     "client",
     "measure",
     "parse",
@@ -77,6 +79,7 @@ _MODULES = {
     "Reranker": "pipeline",
     "Tree": "trees",
     "Weighing": "ranking",
+    "clauses": "plugins.clauses.sentence",
     "measure": "plugins.measure.measurement",
     "parse": "defaults",
     "surprisal": "plugins.surprisal.surprisal",

@@ -62,6 +62,10 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "reranker.plugins.measure.command",
             "how complex the syntax of a text is, and how sure that is",
         ),
+        "clauses": Entry(
+            "reranker.plugins.clauses.command",
+            "the clauses of a text, of which kind, and how sure that is",
+        ),
         "surprisal": Entry(
             "reranker.plugins.surprisal.command",
             "what each word of a text costs a reader: its surprisal",

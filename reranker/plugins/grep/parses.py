@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reranker.errors import TreeError
-from reranker.nbest.data import Candidate, NBest, Origin, Rejected
+from reranker.nbest.data import Candidate, Certainty, NBest, Origin, Rejected
 from reranker.trees.tree import Tree
 
 
@@ -24,6 +24,8 @@ class Parses:
     origin: Origin | None = None
     """Of a sentence of a text."""
     id: str = ""
+    certainty: Certainty | None = None
+    """The parser's, over more trees than these."""
 
 
 def has_every_score(nbest: NBest) -> bool:
@@ -65,4 +67,5 @@ def from_nbest(
         tuple(weight / total for weight in weights) if has_scores and len(trees) > 1 else None,
         nbest.origin,
         nbest.id,
+        nbest.certainty,
     )

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from reranker.errors import TreeError
 from reranker.files.table import data_frame
-from reranker.parsers.choice import kept_parser
-from reranker.parsers.parser import CANDIDATES, Parser, temperature_of
-from reranker.parsers.running import ParsedLists
-from reranker.plugins.grep.parses import Parses, from_nbest
+from reranker.parsers.parser import Parser
+from reranker.plugins.grep.given import given_parses
+from reranker.plugins.grep.parses import Parses
 from reranker.plugins.measure.measures import Counted, Difference, Row, Totals, differences
 from reranker.text.conventions import Convention
-from reranker.text.given import sentences
 from reranker.text.splitting import Form
 from reranker.trees.tree import Tree
 
@@ -77,26 +75,8 @@ def measure(
 
     Raises InputError if the parser or its model is missing.
     """
-    if not isinstance(text, str):
-        return Measurement(_counted(map(_alone, text, range(1, 1 << 62))))
-    options: dict[str, Any] = {"parser_model": parser_model} if parser_model else {}
-    if isinstance(parser, str):
-        options["candidates"] = CANDIDATES
-    chosen = kept_parser(parser, **options)
-    scale = temperature_of(chosen) if temperature is None else temperature
-
-    def parsed() -> Iterator[Parses]:
-        for nbest in ParsedLists(chosen, sentences(text, form, words), 1):
-            for rejected in nbest.rejected:
-                logger.warning("text:%d: left out: %s", rejected.line, rejected.message)
-            if parses := from_nbest(nbest, scale, lambda _: None):
-                yield parses
-
-    return Measurement(_counted(parsed()))
-
-
-def _alone(tree: Any, number: int) -> Parses:
-    return Parses("trees", number, (tree if isinstance(tree, Tree) else Tree.from_nltk(tree),))
+    parses = given_parses(text, form, words, parser, parser_model, temperature)
+    return Measurement(_counted(parses))
 
 
 def _counted(sentences: Iterable[Parses]) -> Iterator[Counted]:

@@ -1,0 +1,1 @@
+"""`rerank clauses`: the clauses of texts and trees."""

@@ -1,0 +1,102 @@
+"""``rerank clauses``: the clauses of texts and trees, and how probable each is."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from reranker.errors import InputError
+from reranker.languages import ENGLISH
+from reranker.outputs.conllu import to_conllu
+from reranker.plugins.clauses.clause import Clause, Range, clauses, placed
+from reranker.plugins.clauses.sentence import SentenceClauses
+from reranker.plugins.grep.parses import Parses
+from reranker.plugins.grep.tree_files import TreeFiles
+from reranker.plugins.grep.tree_files import add_arguments as add_files
+from reranker.ranking.sentence import ParsedSentence, with_words_only
+
+EXAMPLES = """examples:
+  rerank clauses essay.txt > clauses.jsonl
+  rerank clauses essays/*.txt --output tsv --out clauses.tsv --resume
+  rerank clauses trees.mrg parses.txt.gz --output conllu
+
+Ranges are of characters in the text, for trees in their words with spaces between.
+docs/clauses.md has the definitions.
+
+exit status: 0 success; 1 some trees or sentences could not be read; 2 unusable files or flags;
+3 out of memory; 130 interrupted; 141 the reader of standard output closed it"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of ``rerank clauses`` to ``parser``."""
+    add_files(parser)
+    text = (
+        "json: an object for each sentence; tsv: a row for each clause; conllu: a comment for each "
+        "clause, with the words and trees of `rerank parse --output conllu` (default: %(default)s)"
+    )
+    parser.add_argument("--output", choices=("json", "tsv", "conllu"), default="json", help=text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the clauses of each sentence; return the exit code."""
+    if (arguments.language or ENGLISH) != ENGLISH:
+        given = f"--language {arguments.language}"
+        raise InputError(f"{given}: clauses are defined by the labels of English treebanks")
+    form = {"json": _json, "tsv": _rows, "conllu": _conllu}[arguments.output]
+
+    def read(parses: Parses) -> str:
+        if arguments.temperature:  # not the one that the parser's probabilities have
+            parses = replace(parses, certainty=None)
+        return form(parses, SentenceClauses.of(parses))
+
+    def table(said: Iterator[str]) -> Iterator[str]:
+        if arguments.output == "tsv":
+            yield "\t".join(("file", "line", "clause", *Clause._fields)) + "\n"
+        yield from said
+
+    with TreeFiles(arguments) as files:
+        return files.write(read, table, ("output",))
+
+
+def _json(_: Parses, sentence: SentenceClauses) -> str:
+    found = [each._asdict() for each in sentence.clauses]
+    return json.dumps({**sentence._asdict(), "clauses": found}, ensure_ascii=False) + "\n"
+
+
+def _rows(_: Parses, sentence: SentenceClauses) -> str:
+    text = io.StringIO()
+    for number, each in enumerate(sentence.clauses):
+        row = (sentence.file, sentence.line, number, *_cells(each).values())
+        csv.writer(text, "excel-tab", lineterminator="\n").writerow(row)
+    return text.getvalue()
+
+
+def _cells(clause: Clause[Range]) -> dict[str, Any]:
+    """Return the values of a clause as text, by name."""
+    cells = {**clause._asdict(), "finite": "yes" if clause.finite else "no"}
+    cells |= {"span": [clause.span], "subject": filter(None, [clause.subject])}
+    for name in ("span", "own", "subject", "predicate"):
+        cells[name] = ",".join(f"{start}-{end}" for start, end in cells[name])
+    return cells
+
+
+def _conllu(parses: Parses, sentence: SentenceClauses) -> str:
+    """Return the sentence in CoNLL-U; numbers of words, from 1 to the last, are its rows'."""
+    comments = []
+    for number, (own, each) in enumerate(
+        zip(clauses(parses.trees[0]), sentence.clauses, strict=True)
+    ):
+        words = placed(own, lambda words: (words[0] + 1, words[1]), None)
+        cells = _cells(words._replace(probability=each.probability))
+        cells["labels"] = own.labels.replace(" ", "+")
+        said = (f"{key}={value}" for key, value in cells.items() if value not in (None, ""))
+        comments.append(f"# clause {number} = {' '.join(said)}\n")
+    tree = with_words_only(parses.trees[0])
+    text = to_conllu(ParsedSentence(parses.id, tree, origin=parses.origin))
+    head, rows = text.split("\n1\t", 1)
+    return f"{head}\n{''.join(comments)}1\t{rows}"

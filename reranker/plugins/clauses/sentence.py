@@ -1,0 +1,83 @@
+"""The clauses of a sentence in its text, and ``reranker.clauses``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from reranker.errors import TreeError
+from reranker.parsers.parser import Parser
+from reranker.plugins.clauses import clause
+from reranker.plugins.clauses.clause import LABELS, Clause, Range
+from reranker.plugins.grep.given import given_parses
+from reranker.plugins.grep.matches import Words, matches
+from reranker.plugins.grep.parses import Parses
+from reranker.plugins.grep.pattern import Pattern
+from reranker.text.conventions import Convention
+from reranker.text.splitting import Form
+from reranker.trees.tree import Tree
+
+if TYPE_CHECKING:
+    import nltk
+
+logger = logging.getLogger(__name__)
+_PATTERN = Pattern("|".join(LABELS))
+
+
+class SentenceClauses(NamedTuple):
+    """A sentence and its clauses, outer ones before those in them."""
+
+    file: str
+    line: int
+    id: str
+    text: str
+    clauses: list[Clause[Range]]
+    """Their places are characters of the file that the text is from, and else of ``text``."""
+
+    @classmethod
+    def of(cls, parses: Parses) -> SentenceClauses:
+        """Find the clauses of the most probable tree. Raises TreeError as ``clause.clauses``."""
+        known = None if parses.certainty is None else parses.certainty.probabilities
+        if known is None and parses.probabilities is not None:
+            known = {
+                (each.start, each.end, each.label): each.probability or 0.0
+                for each in matches(_PATTERN, parses)
+            }
+        written = Words.of(parses)
+        first = written.first or 0
+
+        def characters(words: Range) -> Range:
+            start, end = words
+            return first + written.places[start][0], first + written.places[end - 1][1]
+
+        found = [clause.placed(each, characters, known) for each in clause.clauses(parses.trees[0])]
+        return cls(parses.file, parses.line, parses.id, written.text, found)
+
+
+def clauses(
+    text: str | Iterable[Tree | nltk.Tree],
+    *,
+    form: Form = "text",
+    words: Convention = "gum",
+    parser: Parser | str = "chart",
+    parser_model: str = "",
+) -> list[SentenceClauses]:
+    """Return the clauses of each sentence of a text, or of each tree.
+
+    ``form``, ``words``, ``parser`` and ``parser_model`` are those of ``reranker.parse``. A sentence
+    whose clauses cannot be told is left out, and logged.
+
+    >>> (sentence,) = clauses([Tree.from_string("(S (NP (PRP It)) (VP (VBZ runs)))")])
+    >>> [(each.kind, each.subject) for each in sentence.clauses]
+    [('main', (0, 2))]
+
+    Raises InputError if the parser or its model is missing.
+    """
+    found = []
+    for parses in given_parses(text, form, words, parser, parser_model):
+        try:
+            found.append(SentenceClauses.of(parses))
+        except TreeError as error:
+            logger.warning("%s:%d: left out: %s", parses.file, parses.line, error)
+    return found

@@ -1,0 +1,48 @@
+"""The trees of a text, or trees themselves, given from Python."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from reranker.parsers.choice import kept_parser
+from reranker.parsers.parser import CANDIDATES, Parser, temperature_of
+from reranker.parsers.running import ParsedLists
+from reranker.plugins.grep.parses import Parses, from_nbest
+from reranker.text.conventions import Convention
+from reranker.text.given import sentences
+from reranker.text.splitting import Form
+from reranker.trees.tree import Tree
+
+if TYPE_CHECKING:
+    import nltk
+
+logger = logging.getLogger(__name__)
+
+
+def given_parses(
+    text: str | Iterable[Tree | nltk.Tree],
+    form: Form,
+    words: Convention,
+    parser: Parser | str,
+    parser_model: str,
+    temperature: float | None = None,
+) -> Iterator[Parses]:
+    """Yield the trees of each sentence; log the sentences that are not parsed. Raises InputError if
+    the parser or its model is missing."""
+    if not isinstance(text, str):
+        for number, tree in enumerate(text, 1):
+            own = tree if isinstance(tree, Tree) else Tree.from_nltk(tree)
+            yield Parses("trees", number, (own,))
+        return
+    options: dict[str, Any] = {"parser_model": parser_model} if parser_model else {}
+    if isinstance(parser, str):
+        options["candidates"] = CANDIDATES
+    chosen = kept_parser(parser, **options)
+    scale = temperature_of(chosen) if temperature is None else temperature
+    for nbest in ParsedLists(chosen, sentences(text, form, words), 1):
+        for rejected in nbest.rejected:
+            logger.warning("text:%d: left out: %s", rejected.line, rejected.message)
+        if parses := from_nbest(nbest, scale, lambda _: None):
+            yield parses
