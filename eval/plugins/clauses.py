@@ -1,9 +1,9 @@
-"""How good `rerank clauses` is: the words of gold trees are parsed, and clauses compared.
+"""Clauses of parsed text beside those of gold trees: the words of gold trees are parsed.
 
     python eval/plugins/clauses.py masc/dev.mrg wsj/dev.mrg gum/dev.mrg
 
 For each file: F1 of the spans of all S, SBAR, SINV, SQ and SBARQ nodes; of clauses, in which SBAR
-and its S are one; the share of right clauses whose kind and finiteness are those of the gold tree's;
+and its S are one; of right ones, the share whose kind and finiteness are those of the gold tree's;
 and the calibration error of the probability that just these words are a clause, over ten bins.
 """
 

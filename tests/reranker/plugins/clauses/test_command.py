@@ -1,0 +1,108 @@
+"""``rerank clauses`` and ``reranker.clauses``: files of every kind in, three outputs out."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+import torch
+
+import reranker
+from reranker.checkpoints.span_file import save_span_model
+from reranker.commands.main import main
+from reranker.trees.tree import Tree
+from tests.reranker.small_files import bllip, write
+from tests.reranker.span_models import untrained_spans
+
+Capture = pytest.CaptureFixture[str]
+
+SAID = "(TOP (S (NP (PRP I)) (VP (VBD said) (SBAR (S (NP (PRP he)) (VP (VBD left))))) (. .)))"
+FLAT = "(TOP (S (NP (PRP I)) (VP (VBD said) (NP (PRP he) (VBD left))) (. .)))"
+
+
+def test_outputs_of_trees(tmp_path: Path, capsys: Capture) -> None:
+    file = write(tmp_path / "t.mrg", SAID)
+    assert main(["clauses", file]) == 0
+    inner = {
+        "kind": "complement", "labels": "SBAR S", "finite": True, "span": [7, 14],
+        "own": [[7, 14]], "subject": [7, 9], "predicate": [[10, 14]], "parent": 0,
+        "probability": None,
+    }  # fmt: skip
+    said = json.loads(capsys.readouterr().out)
+    assert said["clauses"][1] == inner
+    assert said["clauses"][0]["own"] == [[0, 6], [15, 16]]
+    assert (said["file"], said["line"], said["text"]) == (file, 1, "I said he left .")
+    assert main(["clauses", file, "--output", "tsv"]) == 0
+    assert capsys.readouterr().out.splitlines()[::2] == [
+        "file\tline\tclause\tkind\tlabels\tfinite\tspan\town\tsubject\tpredicate\tparent\tprobability",
+        f"{file}\t1\t1\tcomplement\tSBAR S\tyes\t7-14\t7-14\t7-9\t10-14\t0\t",
+    ]
+    assert main(["clauses", file, "--output", "conllu"]) == 0
+    assert capsys.readouterr().out.splitlines()[3:6] == [
+        "# clause 0 = kind=main labels=S finite=yes span=1-5 own=1-2,5-5 subject=1-1 predicate=2-4",
+        "# clause 1 = kind=complement labels=SBAR+S finite=yes span=3-4 own=3-4 subject=3-3 "
+        "predicate=4-4 parent=0",
+        "1\tI\t_\tPRON\tPRP\t_\t_\t_\t_\tConstituency=(TOP(S(NP*)",
+    ]
+
+
+def test_lists_give_probabilities(tmp_path: Path, capsys: Capture) -> None:
+    """The scores are of base 2 and one apart: two to one."""
+    file = write(tmp_path / "n.txt", bllip([SAID, FLAT]))
+    assert main(["clauses", file]) == 0
+    first, second = json.loads(capsys.readouterr().out)["clauses"]
+    assert (first["probability"], second["probability"]) == (1.0, 0.6667)
+
+
+def test_text_has_offsets_into_the_file(
+    tmp_path: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An untrained parser, which knows tags: what it finds differs, the places do not."""
+    member = untrained_spans(3, minimum_tags=1)
+    span_model = str(tmp_path / "spans.pt")
+    save_span_model(Path(span_model), member.model, member.vocabulary, {}, torch.float32)
+    text = "It ran.\n\n  We saw (the man) on Monday.\n\n" + "word " * 300 + "."
+    file = write(tmp_path / "t.txt", text)
+    flags = ["--parser-model", span_model, "--jobs", "1"]
+    assert main(["clauses", file, *flags]) == 1
+    printed = capsys.readouterr()
+    assert f"{file}:5: not parsed: 301 words, more than 200" in printed.err
+    said = [json.loads(line) for line in printed.out.splitlines()]
+    given = reranker.clauses(text, parser_model=span_model)
+    assert "text:5: left out: 301 words" in caplog.text
+    assert said and [each["text"] for each in said] == [each.text for each in given]
+    for sentence, same in zip(said, given, strict=True):
+        for clause, other in zip(sentence["clauses"], same.clauses, strict=True):
+            start, end = clause["span"]
+            assert text[start:end] in sentence["text"] and (start, end) == other.span
+            assert clause["probability"] == other.probability and 0 <= other.probability <= 1
+    assert main(["clauses", file, *flags, "--temperature", "2"]) == 1  # that of the model
+    lists = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [len(each["clauses"]) for each in lists] == [len(each["clauses"]) for each in said]
+
+
+def test_what_has_no_clauses_is_named(
+    tmp_path: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
+) -> None:
+    indonesian = "(TOP (S (NP (PRO Dia)) (VP (VBI pergi))))"
+    flat = "(TOP (S (PRP It) (VBD ran)))"
+    file = write(tmp_path / "t.mrg", f"{indonesian}\n{flat}\n{SAID}\n(S (NP")
+    empty = write(tmp_path / "e.mrg", "")
+    assert main(["clauses", file, empty]) == 1
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) == 1
+    for said in (
+        f"{file}:1: left out: its words have no tags of the Penn Treebank",
+        f"{file}:2: left out: a flat tree",
+        f"{file}:4: tree rejected, unbalanced",
+        f"{empty}: there is no sentence",
+    ):
+        assert f"rerank: {said}" in printed.err
+    assert main(["clauses", empty]) == 2
+    assert main(["clauses", file, "--language", "id"]) == 2
+    assert "--language id: clauses are defined by the labels of English" in capsys.readouterr().err
+    with caplog.at_level(logging.WARNING):
+        assert len(reranker.clauses(map(Tree.from_string, (flat, SAID)))) == 1
+    assert "trees:1: left out: a flat tree" in caplog.text
