@@ -10,6 +10,7 @@ and the calibration error of the probability that just these words are a clause,
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -61,7 +62,7 @@ def row(file: str, model: str) -> tuple[str, ...]:
             if (other := right.get(each.span)) is not None:
                 same["kind"] += each.kind == other.kind
                 same["finite"] += each.finite == other.finite
-    shares = [f"{100 * same[name] / spans['matched']:.1f}" for name in ("kind", "finite")]
+    shares = [f"{100 * same[name] / max(1, spans['matched']):.1f}" for name in ("kind", "finite")]
     return (
         file, str(sentences), str(nodes["gold"]), f1(nodes), str(spans["gold"]), f1(spans), *shares,
         f"{error(calibration):.3f}",
@@ -90,11 +91,13 @@ def count(counts: Counter[str], gold: Iterable[Range], test: Iterable[Range]) ->
 
 
 def f1(counts: Counter[str]) -> str:
-    return f"{200 * counts['matched'] / (counts['gold'] + counts['test']):.2f}"
+    return f"{200 * counts['matched'] / max(1, counts['gold'] + counts['test']):.2f}"
 
 
 def error(calibration: list[tuple[float, bool]]) -> float:
-    """Return the expected calibration error over ten bins."""
+    """Return the expected calibration error over ten bins, NaN without a clause."""
+    if not calibration:
+        return math.nan
     probabilities, is_right = (np.array(each, float) for each in zip(*calibration, strict=True))
     bins = np.minimum((10 * probabilities).astype(int), 9)
     gaps = (abs((probabilities - is_right)[bins == each].sum()) for each in range(10))

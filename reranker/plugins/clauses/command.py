@@ -16,7 +16,7 @@ from reranker.outputs.conllu import to_conllu
 from reranker.plugins.clauses.clause import Clause, Range, clauses, placed
 from reranker.plugins.clauses.sentence import SentenceClauses
 from reranker.plugins.grep.parses import Parses
-from reranker.plugins.grep.tree_files import TreeFiles
+from reranker.plugins.grep.tree_files import TreeFiles, groups
 from reranker.plugins.grep.tree_files import add_arguments as add_files
 from reranker.ranking.sentence import ParsedSentence, with_words_only
 
@@ -30,6 +30,9 @@ docs/clauses.md has the definitions.
 
 exit status: 0 success; 1 some trees or sentences could not be read; 2 unusable files or flags;
 3 out of memory; 130 interrupted; 141 the reader of standard output closed it"""
+
+USAGE = "%(prog)s FILE [FILE ...] [flags]"
+GROUPS = groups("files --as --output --words --out --resume --language")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

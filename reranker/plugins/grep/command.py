@@ -13,7 +13,7 @@ from reranker.files.visible import visible
 from reranker.plugins.grep.matches import Match, Words, matches
 from reranker.plugins.grep.parses import Parses
 from reranker.plugins.grep.pattern import Pattern
-from reranker.plugins.grep.tree_files import TreeFiles
+from reranker.plugins.grep.tree_files import TreeFiles, groups
 from reranker.plugins.grep.tree_files import add_arguments as add_files
 from reranker.process.flags import weight
 from reranker.trees.tree import Tree
@@ -33,12 +33,7 @@ read; 2 not a pattern, or unusable files; 3 out of memory; 130 interrupted; 141 
 standard output closed it"""
 
 USAGE = "%(prog)s PATTERN FILE [FILE ...] [flags]"
-GROUPS = {
-    "everyday flags": "pattern files --as --at-least --count --json --out --resume --language",
-    "input": "--words --format --tokens --repair --no-repair --beam",
-    "parser": "--parser --parser-command --parser-model --candidates --overparsing --temperature",
-    "limits": "--longest --parser-seconds --jobs",
-}
+GROUPS = groups("pattern files --as --at-least --count --json --out --resume --language")
 
 _MATCH, _PLACE, _PLAIN = "\033[1;31m", "\033[35m", "\033[0m"
 

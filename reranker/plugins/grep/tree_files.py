@@ -69,6 +69,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
 
 
+def groups(everyday: str) -> dict[str, str]:
+    """Return the groups of flags of a command that has these everyday ones."""
+    others = "--words --format --tokens --repair --no-repair --beam"
+    return {
+        "everyday flags": everyday,
+        "input": " ".join(flag for flag in others.split() if flag not in everyday.split()),
+        "parser": "--parser --parser-command --parser-model --candidates --overparsing "
+        "--temperature",
+        "limits": "--longest --parser-seconds --jobs",
+    }
+
+
 class SourceSentence(NamedTuple):
     """A sentence of the files."""
 

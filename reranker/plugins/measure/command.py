@@ -12,7 +12,7 @@ from typing import Any
 
 from reranker.errors import InputError
 from reranker.languages import ENGLISH
-from reranker.plugins.grep.tree_files import TreeFiles
+from reranker.plugins.grep.tree_files import TreeFiles, groups
 from reranker.plugins.grep.tree_files import add_arguments as add_files
 from reranker.plugins.measure.measures import Counted, Difference, Row, Totals, differences
 
@@ -31,12 +31,7 @@ exit status: 0 success; 1 some trees or sentences could not be read; 2 unusable 
 3 out of memory; 130 interrupted; 141 the reader of standard output closed it"""
 
 USAGE = "%(prog)s FILE [FILE ...] [flags]"
-GROUPS = {
-    "everyday flags": "files --as --by --csv --json --out --resume --language",
-    "input": "--words --format --tokens --repair --no-repair --beam",
-    "parser": "--parser --parser-command --parser-model --candidates --overparsing --temperature",
-    "limits": "--longest --parser-seconds --jobs",
-}
+GROUPS = groups("files --as --by --csv --json --out --resume --language")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
