@@ -35,6 +35,7 @@ TYPED: dict[str, tuple[Colours, int, int]] = {  # of the sentence: colours, widt
     "desktop-text": ("light", 1280, 800),
     "desktop-dark": ("dark", 1280, 800),
     "phone-light": ("light", 390, 844),
+    "phone-dark": ("dark", 390, 844),
 }
 SENTENCE = "I saw the man with the telescope."
 PATIENCE = 600_000  # milliseconds: the example has 250 trees, and four models read them
