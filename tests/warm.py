@@ -176,8 +176,9 @@ class _Start(NamedTuple):
             for each in (os.environ, self.environment)
         )
         folders = {*_python_path(ours)} ^ {*_python_path(theirs)}
-        ours.pop("PYTHONPATH", None)
-        theirs.pop("PYTHONPATH", None)
+        for name in ("PYTHONPATH", "TORCHINDUCTOR_CACHE_DIR"):  # torch sets the latter when it trains
+            ours.pop(name, None)
+            theirs.pop(name, None)
         return ours != theirs or any(_has_modules(Path(folder)) for folder in folders)
 
 

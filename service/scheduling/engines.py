@@ -113,7 +113,7 @@ class Engines:
         """Score a warm-up with new models in every engine, beside whatever is scored. Raises Lost,
         RequestError and MemoryError if that fails."""
         for engine in self._engines:
-            tokens, seconds, *_ = self._warm_up(engine, engine.slots.main, models)
+            tokens, seconds, *_ = self._warm_up(engine, models)
             self.queue.learn_again(tokens, seconds)
 
     def forget_unused(self) -> None:
@@ -197,10 +197,10 @@ class Engines:
     def _start_here(self, engine: Engine) -> None:
         while (models := self._current()) is not None:
             try:
+                self.queue.learn_first(*self._warm_up(engine, models))
                 for slot in engine.slots:
-                    learnt = self._warm_up(engine, slot, models)
-                    if slot is engine.slots.main:
-                        self.queue.learn_first(*learnt)
+                    if slot is not engine.slots.main:  # its threads' first list is slow, too
+                        _score_first(engine, slot, models, _SHORT)
             except BaseException as error:
                 engine.failed_starts += 1
                 engine.child.end()  # another may do better
@@ -225,24 +225,19 @@ class Engines:
             for work in self.queue.drop(engine.slots.main, all_waiting=True):
                 work.fail(self.crashed())
 
-    def _warm_up(
-        self, engine: Engine, slot: Slot, models: Models
-    ) -> tuple[int, float, float, float]:
+    def _warm_up(self, engine: Engine, models: Models) -> tuple[int, float, float, float]:
         """Return the tokens of a first list, its seconds, the seconds of the shortest list, and the
-        seconds of each token of a single tree. In the main slot each list is scored twice, since
+        seconds of each token of a single tree. Each list is scored twice in the main slot, since
         the first time is slow."""
-        times = 2 if slot is engine.slots.main else 1
-        score = partial(engine.child.score, models, cancellation=Cancellation(), slot=slot.place)
-
-        def seconds(nbest: NBest) -> float:
-            batch = ToScore(models.number, False, [nbest])
-            return min(_seconds(partial(score, batch)) for _ in range(times))
-
-        many, long, short = map(seconds, _WARM_UP)
+        score = partial(_score_first, engine, engine.slots.main, models)
+        many, long, short = (
+            min(_seconds(partial(score, nbest)) for _ in range(2))
+            for nbest in (_MANY, _LONG, _SHORT)
+        )
         if models.parser is not None:
-            score(ToScore(models.number, False, sentences=[_SENTENCE]))
-        step = (long - short) / len(_WARM_UP[1].candidates[0].tokens)
-        return DistinctCandidates(_WARM_UP[0]).size, many, short, max(0.0, step)
+            score(_SENTENCE)
+        step = (long - short) / len(_LONG.candidates[0].tokens)
+        return DistinctCandidates(_MANY).size, many, short, max(0.0, step)
 
     def _run(self, engine: Engine, slot: Slot) -> None:
         """Score what is in the queue until it is closed."""
@@ -295,6 +290,13 @@ class Engines:
             _LOGGER.warning("out of device memory: a batch was scored in halves")
 
 
+def _score_first(engine: Engine, slot: Slot, models: Models, what: NBest | TextSentence) -> None:
+    """Score a list, or a sentence's, in a slot that serves nobody yet."""
+    lists, sentences = ([what], []) if isinstance(what, NBest) else ([], [what])
+    batch = ToScore(models.number, False, lists, sentences)
+    engine.child.score(models, batch, Cancellation(), slot.place)
+
+
 def _seconds(call: Callable[[], object]) -> float:
     started = time.monotonic()
     call()
@@ -314,6 +316,6 @@ def _warm_up_lists() -> tuple[NBest, NBest, NBest]:
     return from_candidates(trees[:50]), from_candidates(trees[:1]), from_candidates(one_word)
 
 
-_WARM_UP = _warm_up_lists()
+_MANY, _LONG, _SHORT = _warm_up_lists()
 _WORDS = ["When", "the", "cat", "sat", "on", "the", "mat", ",", "a", "dog", "came", "in", "."]
 _SENTENCE = TextSentence(Sentence.of(_WORDS), Origin("", 0, "", ()))

@@ -1,4 +1,4 @@
-"""``rerank`` a list at a time, with a saved state after each batch of a training."""
+"""``rerank`` a few lists at a time, with a saved state after each batch of a training."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reranker.commands.main import program
 from reranker.scoring import pools
 
 if __name__ == "__main__":
-    pools.BATCH_TOKENS = 1
+    pools.BATCH_TOKENS = 300
     if "train" in sys.argv:
         vars(import_module("reranker.plugins.training.loop"))["STATE_INTERVAL"] = 0.0
     program()

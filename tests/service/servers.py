@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
+import shutil
 import socket
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,7 +15,8 @@ from typing import Any
 
 from benchmarks import servers
 from benchmarks.servers import Server as Server
-from tests.checkout import RERANK, before_python_path
+from tests.checkout import RERANK, ROOT, before_python_path
+from tests.reranker.span_models import save_spans
 from tests.waiting import PATIENCE
 
 FRAGILE = str(Path(__file__).with_name("fragile"))
@@ -22,19 +27,31 @@ def serving(
     models: Sequence[str],
     *flags: str,
     fragile: bool = False,
+    real_parser: bool = False,
     wait: bool = True,
     rerank: str = RERANK,
     folder: Path | None = None,
     **environment: str,
 ) -> Iterator[Server]:
     """Yield ``rerank serve`` with these flags, ready if ``wait``. ``fragile``: see the folder of
-    that name. ``folder`` is the working directory."""
+    that name. ``folder`` is the working directory. Beside models that a test has made, the parser
+    has a toy's model, too, which loads and parses at once, unless ``real_parser``."""
     if fragile:
         environment["PYTHONPATH"] = before_python_path(FRAGILE)
+    if not real_parser and models and not any(str(ROOT) in model for model in models):
+        environment.setdefault("RERANK_PARSER_MODEL", toy_parser())
     with servers.serving(
         models, *flags, wait=wait, rerank=[rerank], folder=folder, **environment
     ) as server:
         yield server
+
+
+@functools.cache
+def toy_parser() -> str:
+    """Return the file of an untrained parser."""
+    folder = tempfile.mkdtemp(prefix="toy-parser")
+    atexit.register(shutil.rmtree, folder)
+    return save_spans(Path(folder, "spans.pt"), 1)
 
 
 def sentence(*words: str) -> dict[str, Any]:

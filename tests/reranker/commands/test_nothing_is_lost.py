@@ -332,9 +332,9 @@ def test_a_killed_search_resumes(
     """A search in a pipe, killed twice and started again, gives the output of a whole run."""
     broken = "(S1 (S (NN broken)\n"
     head, tail = {
-        "trees": ("".join(f"{tree}\n" for tree in CANDIDATES) * 200, broken + CANDIDATES[0]),
+        "trees": ("".join(f"{tree}\n" for tree in CANDIDATES) * 100, broken + CANDIDATES[0]),
         "lists": (HEAD, LISTS.removeprefix(HEAD) + bllip([broken.strip()])),
-        "text": (f"It {'r' * 200} runs .\n" * 50, "word " * 300 + "\n\nIt ran .\n"),
+        "text": (f"It {'r' * 200} runs .\n" * 25, "word " * 300 + "\n\nIt ran .\n"),
     }[kind]
     form = {
         "trees": ["--as", "trees"],

@@ -25,7 +25,7 @@ from reranker.service.settings import Settings
 from tests.checkout import before_python_path
 from tests.reranker.ensembles import CANDIDATES
 from tests.service.conftest import save_models
-from tests.service.servers import FRAGILE, Gate
+from tests.service.servers import FRAGILE, Gate, toy_parser
 from tests.waiting import PATIENCE, finished, until
 
 
@@ -34,7 +34,7 @@ class Running:
 
     def __init__(self, models: list[str], **settings: Any) -> None:
         self.metrics = Metrics()
-        given = {"models": models, "threads": 1, **settings}
+        given = {"models": models, "threads": 1, "parser_model": toy_parser(), **settings}
         self.engines = Engines(Settings.model_validate(given), self.metrics)
         self.models: Models = self.engines.load()
         self.engines.start(lambda: self.models)
