@@ -176,7 +176,8 @@ class _Start(NamedTuple):
             for each in (os.environ, self.environment)
         )
         folders = {*_python_path(ours)} ^ {*_python_path(theirs)}
-        for name in ("PYTHONPATH", "TORCHINDUCTOR_CACHE_DIR"):  # torch sets the latter when it trains
+        # torch sets the latter when it trains.
+        for name in ("PYTHONPATH", "TORCHINDUCTOR_CACHE_DIR"):
             ours.pop(name, None)
             theirs.pop(name, None)
         return ours != theirs or any(_has_modules(Path(folder)) for folder in folders)
