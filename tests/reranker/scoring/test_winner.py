@@ -23,7 +23,7 @@ from reranker.trees.linearize import linearize_text
 from tests.reranker.small_lists import without_every_second_score
 
 ROOT = Path(__file__).parents[3]
-LISTS = list(read_nbest(ROOT / "examples/parses.txt"))[3::8]
+LISTS = list(read_nbest(ROOT / "examples/parses.txt"))[3::12]
 
 
 @functools.cache
@@ -36,6 +36,13 @@ def members() -> list[Checkpoint]:
         for weight in second.model.parameters():
             weight.add_(0.2 * weight.std() * torch.randn(weight.shape, generator=noise))
     return [first, second]
+
+
+@functools.cache
+def searched(combination: Combination) -> tuple[Ensemble, WinnerSearch]:
+    """Return the two members together, and a search of theirs; to make one takes seconds."""
+    ensemble = Ensemble(members(), combination, Lanes(1))
+    return ensemble, WinnerSearch(ensemble, patience_tokens=0)
 
 
 def scored(nll: float) -> Scored:
@@ -94,9 +101,8 @@ def test_the_parser_has_its_say() -> None:
 def test_the_best_are_those_of_the_whole_ranking(
     combination: Combination, weighing: Weighing, top: int
 ) -> None:
-    ensemble = Ensemble(members(), combination, Lanes(1))
+    ensemble, search = searched(combination)
     scorer = Scorer(ensemble, False)
-    search = WinnerSearch(ensemble, patience_tokens=0)
     sentences = [DistinctCandidates(nbest) for nbest in LISTS]
     left_out = 0
     for nbest, everything, best in zip(
@@ -115,12 +121,10 @@ def test_what_has_no_parser_score_is_still_rejected() -> None:
     nbest = LISTS[0]
     without = without_every_second_score(nbest)
     weighing = Weighing(0.5)
-    ensemble = Ensemble(members()[:1], "sum", Lanes(1))
+    ensemble, search = searched("sum")
     scorer = Scorer(ensemble, False)
     sentence = DistinctCandidates(without)
-    (best,) = WinnerSearch(ensemble, patience_tokens=0).score(
-        [sentence], Cancellation(), scorer, weighing, 1
-    )
+    (best,) = search.score([sentence], Cancellation(), scorer, weighing, 1)
     (everything,) = scorer.score([sentence], Cancellation())
     found = rank(without, best, weighing).cut(1)
     assert found == rank(without, everything, weighing).cut(1)
