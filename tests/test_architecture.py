@@ -64,20 +64,21 @@ def ours(files: set[Path]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def one_list(tmp_path_factory: pytest.TempPathFactory) -> str:
+def reranking(tmp_path_factory: pytest.TempPathFactory) -> set[Path]:
+    """Return the files that reranking one list uses."""
     first = (ROOT / "examples" / "parses.txt").read_text("utf-8").partition("\n\n")[0]
     path = tmp_path_factory.mktemp("lists") / "list.txt"
     path.write_text(f"{first}\n\n")
-    return str(path)
+    return used_by("--nbest", str(path))
 
 
-def test_rerank_nbest_uses_every_file_of_its_walk(one_list: str) -> None:
-    used = used_by("--nbest", one_list, "--models", str(ROOT / "ckpt" / "fast.toml"))
-    assert [name for name in walk("A candidate") if (ROOT / name).resolve() not in used] == []
+def test_rerank_nbest_uses_every_file_of_its_walk(reranking: set[Path]) -> None:
+    files = walk("A candidate")
+    assert [name for name in files if (ROOT / name).resolve() not in reranking] == []
 
 
-def test_rerank_nbest_imports_few_modules(one_list: str) -> None:
-    names = ours(used_by("--nbest", one_list))
+def test_rerank_nbest_imports_few_modules(reranking: set[Path]) -> None:
+    names = ours(reranking)
     assert len(names) <= MOST_MODULES["rerank"], "\n".join(names)
 
 

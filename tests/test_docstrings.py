@@ -6,6 +6,7 @@ The share of each package may only rise.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -103,20 +104,32 @@ def package_of(file: Path) -> str:
     return "/".join([top, *folders[:1]]) if top == "reranker" else top
 
 
-def docstrings(*kinds: type[Documented]) -> dict[str, list[tuple[str, str]]]:
-    """Return the place and the docstring of each documented node of these kinds, by package.
+@functools.cache
+def documented() -> list[tuple[str, str, Documented, str]]:
+    """Return the package, place and docstring of each documented node, with the node.
 
     Tests are left out: their docstrings describe a case.
     """
-    found: dict[str, list[tuple[str, str]]] = {}
+    found = []
     for folder in {package.partition("/")[0] for package in REACHED}:
         for file in sorted((ROOT / folder).rglob("*.py")):
-            nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-            for node in (each for each in nodes if isinstance(each, kinds)):
-                is_test = getattr(node, "name", "").startswith("test_")
-                if not is_test and (text := ast.get_docstring(node)):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if not isinstance(node, Documented) or getattr(node, "name", "").startswith(
+                    "test_"
+                ):
+                    continue
+                if text := ast.get_docstring(node):
                     place = f"{file.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}: {text:.60}"
-                    found.setdefault(package_of(file), []).append((place, text))
+                    found.append((package_of(file), place, node, text))
+    return found
+
+
+def docstrings(*kinds: type[Documented]) -> dict[str, list[tuple[str, str]]]:
+    """Return the place and the docstring of each documented node of these kinds, by package."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for package, place, node, text in documented():
+        if isinstance(node, kinds):
+            found.setdefault(package, []).append((place, text))
     return found
 
 

@@ -36,7 +36,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 @pytest.fixture(scope="session")
 def server(models: list[str]) -> Iterator[Server]:
     # A slow machine may take long to send or read a body.
-    with serving(models, "--body-seconds", "600") as server:
+    with serving(models, "--body-seconds", "600", real_parser=True) as server:
         yield server
 
 

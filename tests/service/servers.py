@@ -16,7 +16,6 @@ from typing import Any
 from benchmarks import servers
 from benchmarks.servers import Server as Server
 from tests.checkout import RERANK, ROOT, before_python_path
-from tests.reranker.span_models import save_spans
 from tests.waiting import PATIENCE
 
 FRAGILE = str(Path(__file__).with_name("fragile"))
@@ -38,7 +37,9 @@ def serving(
     has a toy's model, too, which loads and parses at once, unless ``real_parser``."""
     if fragile:
         environment["PYTHONPATH"] = before_python_path(FRAGILE)
-    if not real_parser and models and not any(str(ROOT) in model for model in models):
+    if not real_parser and all(
+        "/" in model and str(ROOT) not in model for model in models or ["."]
+    ):
         environment.setdefault("RERANK_PARSER_MODEL", toy_parser())
     with servers.serving(
         models, *flags, wait=wait, rerank=[rerank], folder=folder, **environment
@@ -49,6 +50,8 @@ def serving(
 @functools.cache
 def toy_parser() -> str:
     """Return the file of an untrained parser."""
+    from tests.reranker.span_models import save_spans  # which imports torch
+
     folder = tempfile.mkdtemp(prefix="toy-parser")
     atexit.register(shutil.rmtree, folder)
     return save_spans(Path(folder, "spans.pt"), 1)

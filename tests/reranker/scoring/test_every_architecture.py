@@ -139,9 +139,7 @@ PAPER = TrainingConfig(
     temporal_regularization=0.1,
 )
 VARIED = [
-    setting
-    for setting in ONE_OF_EACH
-    if architecture(setting) in ("awd-lstm-doc", "attention", "lstmn")
+    setting for setting in ONE_OF_EACH if architecture(setting) in ("awd-lstm-doc", "attention")
 ]
 RUNS = {
     **{f"{setting}, fast": (setting, FAST) for setting in SETTINGS},

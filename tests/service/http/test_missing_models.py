@@ -25,7 +25,8 @@ def poor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     (folder / "sitecustomize.py").write_text(
         "import reranker.checkpoints.installed as installed; installed._folders = lambda: iter(())"
     )
-    with serving([str(path)], PYTHONPATH=before_python_path(str(folder))) as server:
+    path_before = before_python_path(str(folder))
+    with serving([str(path)], real_parser=True, PYTHONPATH=path_before) as server:
         yield server
 
 

@@ -489,11 +489,11 @@ def test_the_log_has_counts_and_no_words(parsing: Server, http: httpx.Client) ->
     assert "Aardvark" not in str(parsing.log)
 
 
-def test_the_built_in_parser_needs_no_flag(models: list[str]) -> None:
+def test_the_built_in_parser_needs_no_flag(server: Server, models: list[str]) -> None:
     """The trees are those of the command and of Python, and so is how sure they are."""
     text = "When the last guests left the hotel closed its kitchen. She met him (on Monday)."
     expected = list(Reranker.load(models).parse(text, create_parser("chart", ParserSettings())))
-    with serving(models, real_parser=True) as server, Client(server.url, timeout=300) as client:
+    with Client(server.url, timeout=300) as client:
         assert client.info()["parser"]["names"] == ["chart"]
         answers = client.parse(text)
     assert [each.ranking for each in answers] == [each.ranking for each in expected]
