@@ -43,7 +43,6 @@ _PHRASE_LABELS = (
     "S SBAR SBARQ SINV SQ UCP VP WHADJP WHADVP WHNP WHPP X"
 )
 PHRASES = ROOT_LABELS | frozenset(_PHRASE_LABELS.split())
-_WORD_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 
 
 def bracket_tokens(text: str) -> list[str]:
@@ -149,41 +148,15 @@ class Tree:
         Raises TreeError as ``from_string`` does, and ``not-a-tree`` for a leaf that is not one
         word (a pair, an empty string, words with a space) and for a label with a space in it.
         """
-        closing = object()
-        text: list[str] = []
-        stack: list[object] = [tree]
-        while stack:
-            node = stack.pop()
-            if node is closing:
-                text.append(")")
-            elif isinstance(node, str):
-                text.append(_symbol(node))
-            elif isinstance(node, list) and hasattr(node, "label"):
-                label = str(node.label())
-                if label or (node and isinstance(node[0], str)):
-                    label = _symbol(label)
-                text.append(f"({label}")
-                stack.append(closing)
-                stack.extend(reversed(node))
-            else:
-                raise TreeError("not-a-tree", f"neither a tree nor a word: {repr(node)[:40]}")
-        return cls.from_string(" ".join(text))
+        from reranker.trees.nltk_tree import as_text
+
+        return cls.from_string(as_text(tree))
 
     def to_nltk(self) -> nltk.Tree:
         """Return this tree as ``nltk.Tree``."""
-        import nltk
+        from reranker.trees.nltk_tree import as_nltk
 
-        root = nltk.Tree(self.label, [])
-        todo = [(self, root)]
-        while todo:
-            node, target = todo.pop()
-            for child in node.children:
-                if isinstance(child, str):
-                    target.append(child)
-                else:
-                    target.append(nltk.Tree(child.label, []))
-                    todo.append((child, target[-1]))
-        return root
+        return as_nltk(self)
 
     @property
     def is_preterminal(self) -> bool:
@@ -380,10 +353,3 @@ def lost_word(label: str, parent: str) -> str:
 def _is_phrase(label: str) -> bool:
     """Return whether a label, with or without function tags, is a phrase's."""
     return re.split("(?<!^)[-=]", label, maxsplit=1)[0] in PHRASES
-
-
-def _symbol(text: str) -> str:
-    """Return ``text`` as a word or label can be written between brackets."""
-    if not text or any(space in text for space in WHITE_SPACE):
-        raise TreeError("not-a-tree", f"not one word or label: {text[:40]!r}")
-    return text.translate(_WORD_BRACKETS)
