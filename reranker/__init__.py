@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from reranker.trees import Tree
 
     __version__: str
+    check: Callable[..., Any]
     clauses: Callable[..., Any]
     measure: Callable[..., Any]
     surprisal: Callable[..., Any]
@@ -61,6 +62,7 @@ __all__ = [
     "Tree",
     "Weighing",
     "__version__",
+    "check",
     "clauses",
     "client",
     "measure",
@@ -79,6 +81,7 @@ _MODULES = {
     "Reranker": "pipeline",
     "Tree": "trees",
     "Weighing": "ranking",
+    "check": "plugins.checking.checked",
     "clauses": "plugins.clauses.sentence",
     "measure": "plugins.measure.measurement",
     "parse": "defaults",

@@ -73,6 +73,10 @@ _OURS: dict[Group, dict[str, Entry]] = {
         "serve": Entry("reranker.commands.serve", "rerank over HTTP, with a web page"),
         "models": Entry("reranker.commands.models", "the language models that are installed"),
         "eval": Entry("reranker.commands.evaluate", "EVALB's figures for two treebank files"),
+        "check": Entry(
+            "reranker.plugins.checking.command",
+            "the brackets of a treebank that are most likely wrong",
+        ),
         "compare": Entry(
             "reranker.plugins.tuning.compare_command",
             "whether the difference of two parsers' F1 is more than chance",

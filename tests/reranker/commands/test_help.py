@@ -49,7 +49,8 @@ def test_help_shows_few_flags_and_help_all_each_flag_once(
     flags = flags_of(command)
     shown = [line.split()[0].rstrip(",") for line in short.splitlines() if line.startswith("  --")]
     assert 6 <= len(shown) <= 8 and set(shown) <= flags
-    assert len(short.splitlines()) <= 60 and "\\\n\n" not in short  # whole commands
+    most = 40 + len(command_names()) if command == "rerank" else 60  # a line for each command
+    assert len(short.splitlines()) <= most and "\\\n\n" not in short  # whole commands
     for flag in flags:
         starts = [line for line in whole.splitlines() if line.startswith(f"  {flag}")]
         assert [line.split()[0].rstrip(",") for line in starts].count(flag) == 1, flag

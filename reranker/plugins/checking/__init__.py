@@ -1,0 +1,1 @@
+"""`rerank check`: the brackets of a treebank that are most likely wrong."""

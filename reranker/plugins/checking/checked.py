@@ -1,0 +1,47 @@
+"""``reranker.check``: the suspicious places of a treebank, from Python."""
+
+from __future__ import annotations
+
+import heapq
+import logging
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from reranker.errors import TreeError
+from reranker.plugins.checking.evidence import Evidence
+from reranker.plugins.checking.index import Index
+from reranker.plugins.checking.suspicion import Place, places
+from reranker.trees.treebank import placed_trees, treebank_files
+
+logger = logging.getLogger(__name__)
+
+
+class Checked(NamedTuple):
+    """A place in a file."""
+
+    file: str
+    line: int
+    place: Place
+
+
+def check(
+    files: Sequence[str], *, most: int = 1_000, parser_model: str = "", language: str = ""
+) -> list[Checked]:
+    """Return the most suspicious places of a treebank, as `rerank check` does. A tree that cannot
+    be judged is left out, and logged. Raises InputError for files without trees, and without a
+    model."""
+    evidence, index = Evidence(parser_model, language), Index.of(treebank_files(files))
+
+    def found() -> Iterator[tuple[float, int, Checked]]:
+        number = 0
+        for text, tree in placed_trees(files):
+            try:
+                suspicious, _ = places(tree, evidence, index)
+            except TreeError as error:
+                logger.warning("%s: left out: %s", text, error)
+                continue
+            for place in suspicious:
+                number -= 1
+                yield place.suspicion, number, Checked(text.file, text.line, place)
+
+    return [checked for *_, checked in heapq.nlargest(most, found())]

@@ -1,0 +1,93 @@
+"""``rerank check`` and ``reranker.check``: treebanks in, a table and a page out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import re
+from pathlib import Path
+
+import pytest
+
+import reranker
+from reranker.commands.main import main
+from reranker.nbest.data import NBest, Sentence
+from reranker.parsers.parser import ParserSettings
+from reranker.parsers.registry import create_parser
+from reranker.plugins.checking.evidence import Evidence
+from reranker.trees.constituents import brackets
+from reranker.trees.tree import Tree
+from tests.reranker.small_files import write
+from tests.reranker.span_models import save_spans
+
+Capture = pytest.CaptureFixture[str]
+
+TREE = "(TOP (S (NP (PRP We)) (VP (VBD saw) (NP (DT the) (NN <man>))) (. .)))"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    return save_spans(tmp_path / "spans.pt", 3)
+
+
+def test_a_table_a_page_and_python(
+    tmp_path: Path, capsys: Capture, model: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    long = f"(TOP (S {'(NN x) ' * 10_000}))"
+    file = write(tmp_path / "t.mrg", f"{TREE}\n(S (NP\n(TOP (S (XX x) (XX y)))\n{long}\n{TREE}\n")
+    empty, page = write(tmp_path / "e.mrg", ""), tmp_path / "page.html"
+    flags = ["--parser-model", model, "--most", "5", "--html", str(page)]
+    assert main(["check", file, empty, *flags]) == 1
+    printed = capsys.readouterr()
+    for said in (
+        f"{file}:2: tree rejected, unbalanced",
+        f"{file}:3: left out: a flat tree",
+        f"{file}:4: left out: 10000 words, more than the 500",
+        f"{empty}: there is no sentence",
+    ):
+        assert f"rerank: {said}" in printed.err
+    rows = list(csv.DictReader(io.StringIO(printed.out), delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert len(rows) == 5 and {row["line"] for row in rows} == {"1", "5"}
+    suspicions = [float(row["suspicion"]) for row in rows]
+    assert suspicions == sorted(suspicions, reverse=True)
+    with caplog.at_level(logging.WARNING):
+        same = reranker.check([file], most=5, parser_model=model)
+    assert f"{file}:4: left out: 10000 words" in caplog.text
+    assert [f"{each.place.suspicion:.4g}" for each in same] == [row["suspicion"] for row in rows]
+    html = page.read_text("utf-8")
+    assert html.count("<svg") == 2 and "&lt;man&gt;" in html and "<man>" not in html
+    assert re.search(r">\*?NP<", html)
+
+
+def test_probabilities_are_those_of_the_chart(model: str) -> None:
+    expected = Evidence(model).of(("we", "saw", "it"), ("PRP", "VBD", "PRP"))
+    best = Tree.from_string(expected.tree)
+    assert best.leaves() == ["we", "saw", "it"] and best.tags() == ["PRP", "VBD", "PRP"]
+    parser = create_parser("chart", ParserSettings(model=model))
+    (nbest,) = parser.parse([Sentence(("we", "saw", "it"))])
+    assert isinstance(nbest, NBest) and nbest.certainty is not None
+    for key, value in nbest.certainty.probabilities.items():
+        assert expected.probabilities[key] == pytest.approx(value, abs=1e-6)
+    assert all(value <= 1.001 for value in expected.probabilities.values()) and brackets(best)
+
+
+def test_usage(tmp_path: Path, capsys: Capture, model: str) -> None:
+    file = write(tmp_path / "t.mrg", TREE)
+    for flags, message in (
+        (["-"], "-: a treebank is read three times, so it must be a file"),
+        ([file, "--html", file], "is also an input"),
+        ([file, "--html", "x", "--out", "x"], "two outputs are the same file"),
+        ([file, "--language", "xx"], "xx"),
+        ([write(tmp_path / "b.txt", "It ran.")], "no sentence with a tree"),
+    ):
+        assert main(["check", *flags, *([] if "xx" in flags else ["--parser-model", model])]) == 2
+        assert message in capsys.readouterr().err, message
+
+
+def test_a_run_with_an_output_can_be_resumed(tmp_path: Path, capsys: Capture, model: str) -> None:
+    file, out = write(tmp_path / "t.mrg", f"{TREE}\n" * 3), tmp_path / "out.tsv"
+    flags = ["--parser-model", model]
+    assert main(["check", file, *flags]) == 0
+    assert main(["check", file, *flags, "--out", str(out), "--resume"]) == 0
+    assert out.read_text("utf-8") == capsys.readouterr().out
