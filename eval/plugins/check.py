@@ -153,7 +153,7 @@ def difference(one: Tree, other: Tree) -> set[Span]:
 
 
 def plant(root: Node, kind: str, labels: Sequence[str], rng: random.Random) -> bool:
-    """Plant an error at a random constituent where it is possible; tell whether there was one."""
+    """Make an error at a random constituent where it is possible; tell whether there was one."""
     nodes = [*root.below()]
     rng.shuffle(nodes)
     return any(_PLANT[kind](node, labels, rng) for node in nodes)
@@ -199,7 +199,7 @@ def _moved(node: Node, labels: Sequence[str], rng: random.Random) -> bool:
 
 
 def _attached(node: Node, labels: Sequence[str], rng: random.Random) -> bool:
-    """Attach a last child beside its parent, or a child to the constituent before it."""
+    """Move a last child beside its parent, or a child into the constituent before it."""
     siblings, place = _around(node)
     if node.label not in ATTACHED or not place:
         return False

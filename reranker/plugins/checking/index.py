@@ -1,5 +1,5 @@
-"""What a treebank does with the same words elsewhere: variation nuclei (Dickinson and Meurers
-2003), and how often it has each chain of labels."""
+"""Variation nuclei (Dickinson and Meurers 2003), the same words in other brackets elsewhere in a
+treebank; and the number of places with each chain of labels."""
 
 from __future__ import annotations
 
