@@ -84,7 +84,7 @@ def test_the_example_of_the_documentation() -> None:
     assert to_conllu(ParsedSentence("0", tree, -52.1034, origin)) == f"{example}\n"
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(TREES, min_size=1, max_size=3))
 def test_every_tree_is_read_back(trees: list[Tree]) -> None:
     kept = [with_words_only(tree) for tree in trees]

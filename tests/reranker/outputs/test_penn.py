@@ -21,7 +21,7 @@ def test_it_prints_what_nltk_prints(width: int) -> None:
     assert pretty(TREE, width) == nltk.Tree.fromstring(TREE.to_string()).pformat(margin=width)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(TREES, st.integers(0, 90))
 def test_it_is_the_same_tree(tree: Tree, width: int) -> None:
     assert Tree.from_string(pretty(tree, width)) == tree

@@ -58,14 +58,14 @@ def test_words_know_where_they_are_in_the_file(tmp_path: Path, mark: str) -> Non
 def test_several_files_and_how_much_of_them_is_read(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     one.write_text("A b.\n\nC d.")
-    two.write_bytes(gzip.compress(b"E f.\n" * 10_000))
+    two.write_bytes(gzip.compress(b"E f.\n" * 3_000))
     text = Text([one, two], "sentences")
     assert text.size == 10 + two.stat().st_size
     found = list(text)
     places, positions = [one.place for one in found], [one.position for one in found]
     assert places[:3] == [f"{one}:1", f"{one}:3", f"{two}:1"]
     assert positions[:2] == [5, 10]
-    assert positions[2] < text.size / 2 < positions[-2000]  # of packed files, about
+    assert positions[2] < text.size / 2 < positions[-600]  # of packed files, about
     assert positions[-1] == pytest.approx(text.size, abs=5)
 
 
@@ -101,7 +101,7 @@ def test_a_file_that_has_gone_when_its_turn_comes(tmp_path: Path) -> None:
 
 def test_a_damaged_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     path = tmp_path / "t.txt.gz"
-    path.write_bytes(gzip.compress(b"a b\n" * 50_000, 1)[:-30])
+    path.write_bytes(gzip.compress(b"a b\n" * 15_000, 1)[:-30])
     *lines, last = Text([path], "tokens")
     assert len(lines) > 1000
     assert last.problem and "cut short" in last.problem
