@@ -43,6 +43,11 @@ class TrainingConfig(RunConfig):
         if self.text:
             self._check_text()
         self.at_least_one("batch_size", "sequence_length", "non_monotone_interval")
+        if self.recipe == "paper" and self.keep == "last":
+            raise ValueError(
+                "keep = last needs another recipe: the paper's goes on from the best weights as long "
+                "as they improve"
+            )
         if self.recipe != "fast" and self.shards > self.batch_size:
             raise ValueError(
                 f"shards is {self.shards}, but a batch has batch_size = {self.batch_size} columns"

@@ -287,3 +287,11 @@ def test_to_dict_tells_two_runs_apart(path: Path) -> None:
 )
 def test_what_text_cannot_have(path: Path, settings: str, reason: str) -> None:
     assert refusal(path, f"[training]\ntext = true\n{settings}\n") == reason
+
+
+def test_the_papers_recipe_keeps_the_best(path: Path) -> None:
+    """Were the last weights counted as better each time, it would never end."""
+    assert refusal(path, '[training]\nrecipe = "paper"\nkeep = "last"\n') == (
+        "keep = last needs another recipe: the paper's goes on from the best weights as long as "
+        "they improve"
+    )
