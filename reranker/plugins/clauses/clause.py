@@ -188,7 +188,8 @@ class _Sentence:
     def _is_finite(self, head: int, kind: str, subject: Range | None) -> bool:
         tag = self._first_verb(self._core(head))
         if tag == "VB" and subject is None:  # an imperative
-            return kind in ("main", "coordinate", "parenthetical")
+            is_said = kind == "complement" and self.labels[self.parent[head]] in LABELS
+            return is_said or kind in ("main", "coordinate", "parenthetical")
         return tag in _FINITE or (tag == "VB" and self._opening(head) == "that")  # a subjunctive
 
     def _first_verb(self, node: int) -> str:
@@ -237,13 +238,15 @@ class _Sentence:
         label = self.labels[parent]
         if label in (*_NOMINAL, "ADJP", "PP", "WHPP", "SBAR"):
             return "complement"
-        is_finite = self._first_verb(self._core(node)) in _FINITE
+        tag = self._first_verb(self._core(node))
+        is_finite = tag in _FINITE
         if label == "VP":
             return "adverbial" if is_apart and not is_finite else "complement"
         if label not in LABELS:
             return "main"
         is_subject = self._parts(parent)[0] == self.span(node)
-        if is_subject or (is_finite and node < max(self._verbs(parent), default=0)):
+        is_said = is_finite or tag == "VB"  # "Stop," she said.
+        if is_subject or (is_said and node < max(self._verbs(parent), default=0)):
             return "complement"
         return "parenthetical" if is_finite else "adverbial"
 

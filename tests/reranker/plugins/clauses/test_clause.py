@@ -52,6 +52,10 @@ def found(text: str) -> list[str]:
          ["main: left | What he saw | left", "complement: What he saw | he | saw"]),
         (f"(S (S {HE_LEFT}) (, ,) (NP (PRP I)) (VP (VBP say)))",
          ["main: , I say | I | say", "complement: he left | he | left"]),
+        ("(S (S (VP (VB Stop))) (, ,) (NP (PRP I)) (VP (VBP say)))",
+         ["main: , I say | I | say", "complement: Stop |  | Stop"]),
+        ("(S (S (VP (TO To) (VP (VB win)))) (, ,) (NP (PRP he)) (VP (VBD left)))",
+         ["main: , he left | he | left", "adverbial: To win |  | To win"]),
         ("(S (S (VP (VBG Singing))) (, ,) (NP (PRP he)) (VP (VBD left)))",
          ["main: , he left | he | left", "adverbial: Singing |  | Singing"]),
         (f"(S {HE_LEFT} (PRN (, ,) (S (NP (PRP I)) (VP (VBP say)))))",
@@ -133,3 +137,8 @@ def test_trees_that_say_nothing(text: str, reason: str) -> None:
 def test_ten_thousand_words() -> None:
     one = f"(S {HE_LEFT}) "
     assert len(clauses(Tree.from_string(f"(TOP (S {one * 2_500}))"))) == 2_501
+
+
+def test_an_order_that_is_said_is_finite() -> None:
+    tree = Tree.from_string("(S (S (VP (VB Stop))) (, ,) (NP (PRP I)) (VP (VBP say)))")
+    assert [each.finite for each in clauses(tree)] == [True, True]
