@@ -22,7 +22,17 @@ from typing import Any, Literal, NamedTuple
 
 from reranker.errors import InputError
 
-Group = Literal["commands", "parsers", "outputs", "trainings", "servers", "children"]
+Group = Literal[
+    "commands",
+    "parsers",
+    "outputs",
+    "trainings",
+    "servers",
+    "children",
+    "treebanks",
+    "tree-files",
+    "changes",
+]
 """``commands``: modules with ``add_arguments(parser)``, ``run(arguments)``, which returns the exit
 status, and perhaps ``EXAMPLES``, the end of ``--help``, and ``GROUPS`` of flags with a ``USAGE``
 (reranker.commands.help); a RerankError is exit status 2.
@@ -32,7 +42,12 @@ tree has brackets and tags, whatever the file looks like.
 ``trainings``: modules of `rerank train` by architecture, ``language-model`` for all others, with
 ``CONFIG``, ``TAKES`` (flags) and ``new_run(arguments, config, processes)``. ``servers``: functions
 that serve as `rerank serve` does, outside its own process, from its settings and an address or
-None to the exit status. ``children``: modules that run in child processes of the service."""
+None to the exit status. ``children``: modules that run in child processes of the service.
+``treebanks``: readers of treebanks without brackets, functions from the name of a file, its lines
+and a function for warnings to ``TreePiece``s (reranker.trees.treebank), by the ``treebank`` of a
+``Kind`` (reranker.files.kinds). ``tree-files``: modules that write such, with ``write(tree,
+position)``, and ``START`` and ``END`` of a file. ``changes``: modules of `rerank convert --clean`
+with ``add_arguments`` and ``change(arguments)``, a function from a tree to a tree, or None."""
 
 
 class Entry(NamedTuple):
@@ -42,6 +57,9 @@ class Entry(NamedTuple):
     help: str = ""  # the line of `rerank --help`
 
 
+_TREEBANKS = "reranker.plugins.treebanks"
+_READ = ("conll2012", "conllu", "corenlp_json", "corenlp_xml", "export", "tigerxml")
+_WRITTEN = ("conll2012", "conllu", "export")
 _PLUGINS = Path(__file__).with_name("plugins")
 
 _OURS: dict[Group, dict[str, Entry]] = {
@@ -130,6 +148,9 @@ _OURS: dict[Group, dict[str, Entry]] = {
     },
     "servers": {"ray": Entry("reranker.plugins.cluster.command:serve")},
     "children": {"surprisal": Entry("reranker.plugins.surprisal.service_child")},
+    "treebanks": {name: Entry(f"{_TREEBANKS}.{name}:read") for name in _READ},
+    "tree-files": {name: Entry(f"{_TREEBANKS}.{name}") for name in _WRITTEN},
+    "changes": {"binarize": Entry(f"{_TREEBANKS}.binarizing")},
 }
 
 

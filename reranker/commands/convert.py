@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from reranker import registry
 from reranker.commands import nbest_files
 from reranker.commands.arguments import counted
 from reranker.commands.progress import message, print_rejected, rejection
@@ -20,6 +21,7 @@ from reranker.process.flags import positive
 from reranker.trees.annotation import Annotation
 from reranker.trees.linearize import cleaned, linearize
 from reranker.trees.newer_tags import newer_tags
+from reranker.trees.tree import Tree
 from reranker.trees.treebank import TreeText, named, read_texts, treebank_files
 
 EXAMPLES = """examples:
@@ -39,7 +41,8 @@ USAGE = "%(prog)s FILE [FILE ...] --to NAME [flags]"
 GROUPS = {
     "everyday flags": "nbest --to --out --format --tokens --clean --without --drop",
     "input": "--repair --no-repair --beam --newer-tags --separators",
-    "output": "--to-beam --tokens-out",
+    "output": "--to-beam --tokens-out"
+    + " --binarize --unbinarize" * bool(registry.ours("changes")),
 }
 
 
@@ -47,12 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank convert`` to ``parser``."""
     add = parser.add_argument
     nbest_files.add_arguments(parser, required=False)
-    text = f"format to write: {', '.join(FORMATS)}"
-    add("--to", required=True, choices=FORMATS, metavar="NAME", help=text)
+    formats = [*FORMATS, *registry.names("tree-files")]
+    text = f"format to write: {', '.join(formats)}"
+    add("--to", required=True, choices=formats, metavar="NAME", help=text)
     add("--to-beam", type=positive, metavar="K", help="lines per list, for --to opennmt")
     text = (
-        "with --to trees: the files (or folders) are treebanks; write their trees one a line, "
-        "without traces and function tags, with roots called TOP, as parsers learn from"
+        "with --to trees or a treebank's format: the files (or folders) are treebanks; write their "
+        "trees without traces and function tags, with roots called TOP, as parsers learn from"
     )
     add("--clean", action="store_true", help=text)
     text = (
@@ -76,6 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "ADJ##lemma=x##"
     )
     add("--separators", default="", metavar="CHARACTERS", help=text)
+    for name in registry.names("changes"):
+        registry.load("changes", name).add_arguments(parser)
     add("--out", type=Path, metavar="FILE", help="write here instead of stdout")
     text = "write words and tags here, for formats that leave them out"
     add("--tokens-out", type=Path, metavar="FILE", help=text)
@@ -85,29 +91,40 @@ def run(arguments: argparse.Namespace) -> int:
     """Convert as the flags say; returns the exit code."""
     if arguments.clean:
         return _clean(arguments)
-    for name in ("newer_tags", "without", "drop", "separators"):
-        if getattr(arguments, name):
+    for name in ("newer_tags", "without", "drop", "separators", "binarize", "unbinarize"):
+        if getattr(arguments, name, None):
             raise InputError(f"--{name.replace('_', '-')} is for --clean")
+    start, write, end = _tree_file(arguments.to)
     inputs = nbest_files.inputs(arguments)
     out_path, tokens_path = output_paths((arguments.out, arguments.tokens_out), inputs)
-    if DIALECTS[arguments.to].needs_beam and arguments.to_beam is None:
+    if arguments.to in DIALECTS and DIALECTS[arguments.to].needs_beam and not arguments.to_beam:
         raise InputError(f"--to {arguments.to} needs --to-beam K")
     lists = nbest_files.open_lists(arguments)
     sentences = candidates = rejected = empty = 0
     with contextlib.ExitStack() as files:
         out = files.enter_context(open_whole(out_path))
+        out.write(start)
         tokens_out = None
         if tokens_path is not None:
             tokens_out = files.enter_context(open_whole(tokens_path))
         for nbest in lists:
             print_rejected(nbest, sentences + 1)
-            out.write(list_text(nbest, sentences, arguments.to, arguments.to_beam))
+            if arguments.to in DIALECTS:
+                out.write(list_text(nbest, sentences, arguments.to, arguments.to_beam))
+            elif nbest.candidates:
+                first = nbest.candidates[0]
+                try:
+                    out.write(write(first.tree, sentences))
+                except TreeError as error:
+                    rejection(f"rerank: {first.file}:{first.line}: not written: {error}")
+                    rejected += 1
             if tokens_out is not None:
                 tokens_out.write(tokens_text(nbest))
             sentences += 1
             candidates += len(nbest.candidates)
             rejected += len(nbest.rejected)
             empty += not (nbest.candidates or nbest.rejected)
+        out.write(end)
     without = f", {empty} without a candidate" if empty else ""
     written = f"{sentences} sentences, {candidates} candidates written, {rejected} rejected"
     message(f"rerank: {written}{without}")
@@ -116,8 +133,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _clean(arguments: argparse.Namespace) -> int:
     """Write the trees of treebanks in the form that parsers learn from; returns the exit code."""
-    if arguments.to != "trees" or arguments.tokens_out:
-        raise InputError("--clean is for --to trees, without --tokens-out")
+    if (arguments.to != "trees" and arguments.to in DIALECTS) or arguments.tokens_out:
+        others = ", ".join(["trees", *registry.names("tree-files")])
+        raise InputError(f"--clean is for --to {others}, without --tokens-out")
+    start, write, end = _tree_file(arguments.to)
+    changes = [
+        registry.load("changes", name).change(arguments) for name in registry.names("changes")
+    ]
     files = treebank_files(arguments.nbest)
     out_path = output_path(arguments.out, files)
     annotation = Annotation(arguments.drop, arguments.separators)
@@ -130,6 +152,7 @@ def _clean(arguments: argparse.Namespace) -> int:
 
     never = set(arguments.without)
     with open_whole(out_path) as out:
+        out.write(start)
         for place in _texts(files, reject):
             try:
                 whole = place.tree()
@@ -142,12 +165,15 @@ def _clean(arguments: argparse.Namespace) -> int:
                     never.difference_update(token[1:] for token in linearize(tree))
                 tree = cleaned(tree, arguments.without)
                 tree = newer_tags(tree) if arguments.newer_tags else tree
-                out.write(f"{tree.to_string()}\n")
+                for change in filter(None, changes):
+                    tree = change(tree)
+                out.write(write(tree, written))
                 written += 1
             except TreeError as error:
                 reject(f"{place}: tree rejected, {error.code}: {error}")
         if not written:
             raise InputError(f"{named(arguments.nbest)}: no trees")
+        out.write(end)
     left_out = f", {emptied} without other words left out" if emptied else ""
     message(f"rerank: {counted(written, 'tree')} written, {rejected} rejected{left_out}")
     for label in sorted(annotation.unseen):
@@ -155,6 +181,15 @@ def _clean(arguments: argparse.Namespace) -> int:
     for label in sorted(never):
         message(f"rerank: --without {label}: no tree has this label")
     return 1 if rejected else 0
+
+
+def _tree_file(name: str) -> tuple[str, Callable[[Tree, int], str], str]:
+    """Return the first lines of a file of this format, what writes a tree with its number from 0,
+    and the last lines."""
+    if name in DIALECTS:
+        return "", lambda tree, _: f"{tree.to_string()}\n", ""
+    module = registry.load("tree-files", name)
+    return module.START, module.write, module.END
 
 
 def _texts(files: list[str], reject: Callable[[object], None]) -> Iterator[TreeText]:

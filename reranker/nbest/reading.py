@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 from reranker.errors import InputError
-from reranker.files.kinds import kind_of
+from reranker.files.kinds import is_treebank, kind_of
 from reranker.nbest.data import NBest, Order, Path, RawList, ReadOptions, Rejected, Sentence
 from reranker.nbest.dialects.registry import DIALECTS, load, recognise
 from reranker.nbest.faithful import Source, accept
@@ -52,7 +52,8 @@ class NBestFile:
             raise InputError(f"{self.name} has no n-best lists{reason}")
         name = recognise(head) if wanted == "auto" else wanted
         is_sure = name and (wanted == "auto" or DIALECTS[name].shows_in_a_line)
-        if name is None or not (is_sure or kind_of("".join(head)) is None):
+        kind = None if name is None or is_sure else kind_of("".join(head))
+        if name is None or (kind and not (name == "trees" and is_treebank(kind))):
             raise not_nbest(self.name, head, *first)
         return name
 

@@ -8,10 +8,11 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from reranker import registry
 from reranker.errors import InputError, TreeError
-from reranker.files.kinds import refuse_other_than_trees
+from reranker.files.kinds import is_treebank, kind_of, refuse_other_than_trees
 from reranker.files.opening import expanded
 from reranker.files.text import TextFile, open_text, read_lines
 from reranker.trees import psd
@@ -107,14 +108,15 @@ class Remarks:
     """A warning, given once for all files of a treebank, that lines between trees are skipped."""
 
     def __init__(self, say: Callable[[str], None] = logger.warning) -> None:
-        self._say: Callable[[str], None] | None = say
+        self.say = say
+        self._is_said = False
 
     def skip(self, file: str, line: int, text: str) -> None:
         """Skip a line of this text."""
-        if self._say:
+        if not self._is_said:
             what = "remarks and notices between trees are skipped"
-            self._say(f"{file}:{line}: {what}: {text[:_SHOWN]!r}")
-        self._say = None
+            self.say(f"{file}:{line}: {what}: {text[:_SHOWN]!r}")
+        self._is_said = True
 
 
 class TreeReader:
@@ -123,7 +125,7 @@ class TreeReader:
 
     Every command reads its treebanks with this class. Remarks and notices are skipped. In a
     historical corpus, blank lines and trees without words are left out, and the other trees are
-    plain.
+    plain. Of treebanks in other notations there are only trees.
     """
 
     def __init__(
@@ -138,12 +140,21 @@ class TreeReader:
             lines = iter(lines)
             head = list(itertools.islice(lines, _HEAD_LINES))
             lines = itertools.chain(head, lines)
+        self._read = _reader(head)
         self.is_historical = _unpacked(file).endswith(psd.ENDING) or any(map(psd.has_id, head))
         self._has_lemmas = self.is_historical and psd.has_lemmas(head)
         self._file, self._lines = file, lines
         self._remarks = remarks or Remarks()
 
+    @property
+    def has_blank_lines(self) -> bool:
+        """Return whether blank lines between trees are yielded."""
+        return not (self._read or self.is_historical)
+
     def __iter__(self) -> Iterator[TreePiece]:
+        if self._read:
+            yield from self._read(self._file, self._lines, self._remarks.say)
+            return
         for line, end, text in split_trees(self._lines):
             if is_remark(text):
                 self._remarks.skip(self._file, line, text)
@@ -157,6 +168,15 @@ class TreeReader:
                 else:
                     if plain is not None:
                         yield TreePiece(line, end, plain)
+
+
+def _reader(head: Sequence[str]) -> Any:
+    """Return the reader of a treebank that is not in brackets; None for one that is."""
+    first = next(filter(None, map(str.strip, head)), "")
+    if first[:1] in ("", "("):
+        return None
+    kind = kind_of("".join(head))
+    return registry.load("treebanks", kind.treebank) if kind and is_treebank(kind) else None
 
 
 def tree_lines(file: str | TextFile) -> Iterator[str]:
@@ -224,7 +244,7 @@ def sentences(files: Iterable[tuple[str, list[str]]]) -> list[TreeText]:
     for file, lines in files:
         reader = TreeReader(file, lines, remarks)
         pieces = list(reader)
-        if reader.is_historical or any(piece.is_spread for piece in pieces):
+        if not reader.has_blank_lines or any(piece.is_spread for piece in pieces):
             is_spread = True
         else:
             whole = enumerate((line.strip(WHITE_SPACE) for line in lines), 1)

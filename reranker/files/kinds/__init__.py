@@ -4,6 +4,7 @@ advice to a user, and their recognition from the beginning of a file. Every read
 
 from __future__ import annotations
 
+from reranker import registry
 from reranker.errors import KindError
 from reranker.files.kinds.magic import binary_kind
 from reranker.files.kinds.shapes import (
@@ -56,7 +57,7 @@ KINDS: tuple[tuple[Kind, Recognise], ...] = (
         within(is_json, r'"(?:candidates|ranking)"\s*:\s*\['),
     ),
     (
-        Kind("CoreNLP's JSON", _JSON, _CORENLP),
+        Kind("CoreNLP's JSON", _JSON, _CORENLP, "corenlp_json"),
         within(is_json, r'"(?:basic|collapsed-|enhanced\w*)[dD]ependencies"|"sentences"\s*:\s*\[\s*'
                         r'\{\s*"index"'),
     ),
@@ -66,10 +67,13 @@ KINDS: tuple[tuple[Kind, Recognise], ...] = (
     ),
     (Kind("JSON", _JSON, "format jsonl has one object a line, with 'candidates'"), is_json),
     (
-        Kind("CoreNLP's XML", _XML, _CORENLP),
+        Kind("CoreNLP's XML", _XML, _CORENLP, "corenlp_xml"),
         within(is_markup, r"<sentences>|CoreNLP-to-HTML|<(?:basic-)?dependencies\b"),
     ),
-    (Kind("TigerXML", _WORDS, _TO_BRACKETS), within(is_markup, r"<(?:nt|terminals|graph root)\b")),
+    (
+        Kind("TigerXML", _WORDS, _TO_BRACKETS, "tigerxml"),
+        within(is_markup, r"<(?:nt|terminals|graph root)\b"),
+    ),
     (Kind("TEI XML", _XML, _NO_TREES), within(is_markup, r"<(?:TEI|teiHeader|teiCorpus)\b")),
     (Kind("GraphML", _NO_TREES), within(is_markup, r"<graphml\b")),
     (
@@ -80,10 +84,15 @@ KINDS: tuple[tuple[Kind, Recognise], ...] = (
     (Kind("XML", _XML, _NO_TREES), is_markup),
     # Treebanks that have no Penn trees
     (
-        Kind("CoNLL-2012 columns", _WORDS, "OntoNotes' .parse files have its trees in brackets"),
+        Kind("CoNLL-2012 columns", _WORDS, "OntoNotes' .parse files have its trees in brackets",
+             "conll2012"),
         either(begins("#begin document"), rows(
             r"#(?:begin|end) document\b|\S++\s++\d++\s++\d++\s++\S++\s++\S++\s++\S*\*",
             mark=r"#begin document \(|\S++\s++\d++\s++\d++\s++\S++\s++\S++\s++\S*\*")),
+    ),
+    (
+        Kind("CoNLL-U with trees", _TEXTS, treebank="conllu"),
+        rows(rf"{_CONLL}|#", mark=r"# constituency = "),
     ),
     (
         Kind("CoNLL columns (CoNLL-U, CoNLL-X)", _TEXTS,
@@ -91,7 +100,7 @@ KINDS: tuple[tuple[Kind, Recognise], ...] = (
         rows(rf"{_CONLL}|#", mark=_CONLL),
     ),
     (
-        Kind("the NEGRA export format", _WORDS, _TO_BRACKETS),
+        Kind("the NEGRA export format", _WORDS, _TO_BRACKETS, "export"),
         either(begins(r"(?:%%[^\n]*+\n\s*+)*+#(?:FORMAT|BOS) +\d"), rows(
             r"#(?:FORMAT|BO[ST]|EO[ST]|\d{3}\b)|%%|\S++(?:\s++\S++){3,5}?\s++\d++(?:\s|$)",
             mark=r"#(?:FORMAT|BOS)\s+\d")),
@@ -241,9 +250,17 @@ def kind_of(text: str, is_first: bool = True) -> Kind | None:
     return next((kind for kind, recognise in KINDS if recognise(start)), None)
 
 
+def is_treebank(kind: Kind | None) -> bool:
+    """Return whether the trees of files of this kind can be read."""
+    return kind is not None and kind.treebank in registry.ours("treebanks")
+
+
 def refuse_other_than_trees(name: str, text: str) -> None:
-    """Raise KindError if a file with this beginning holds no trees in brackets, one a sentence."""
+    """Raise KindError if a file with this beginning holds no trees that can be read, one a
+    sentence."""
     kind = kind_of(text)
+    if is_treebank(kind):
+        return
     start = Start(text)
     if _is_fairseq(start) or (kind is None and start.has_trees and _begins_lists(start)):
         kind = _LISTS

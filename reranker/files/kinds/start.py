@@ -18,6 +18,8 @@ class Kind(NamedTuple):
     """The advice to a user who wants text."""
     trees: str = ""
     """The advice to a user who wants trees, if it differs."""
+    treebank: str = ""
+    """The reader of its trees in ``reranker.registry``, if there is one."""
 
     def described(self, wanted: str) -> str:
         """Return the kind's name and the advice to a user who wants ``"text"`` or ``"trees"``."""

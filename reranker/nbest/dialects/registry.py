@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from reranker.files.kinds import kind_of
+from reranker.files.kinds import is_treebank, kind_of
 from reranker.nbest.dialects import recognition
 from reranker.nbest.dialects.recognition import Head
 from reranker.nbest.notation import Notation
@@ -124,8 +124,8 @@ def recognise(lines: Sequence[str]) -> str | None:
     file of another kind, which may have numbers and brackets, too."""
     if name := recognise_by_a_line(lines):
         return name
-    if kind_of("".join(lines)):
-        return None
+    if kind := kind_of("".join(lines)):
+        return "trees" if is_treebank(kind) else None
     head = Head(lines)
     return next((name for name, entry in DIALECTS.items() if entry.recognise(head)), None)
 

@@ -1,0 +1,76 @@
+"""The columns of the CoNLL-2012 shared task (Pradhan et al. 2012): document, part, word number,
+word, tag, parse bit and others, which are not read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from reranker.errors import TreeError
+from reranker.plugins.treebanks.pieces import broken, piece
+from reranker.trees.tree import MAX_WORDS, WHITE_SPACE, Tree
+from reranker.trees.treebank import TreePiece
+
+START, END = "#begin document (trees); part 000\n", "#end document\n"
+_NONE = "-"  # no tag
+_SPACE = re.compile(r"[ \t]+")
+_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
+
+
+def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterator[TreePiece]:
+    """Yield the trees of a file."""
+    parts: list[str] = []
+    problem, start, number = "", 0, 0
+    for number, line in enumerate(lines, 1):
+        cells = _SPACE.split(line.strip(WHITE_SPACE))
+        if cells[0] in ("", "#begin", "#end"):
+            if start:
+                yield _piece(start, number - 1, parts, problem)
+            parts, problem, start = [], "", 0
+            continue
+        start = start or number
+        before, star, behind = cells[5].rpartition("*") if len(cells) > 5 else ("", "", "")
+        if not star:
+            problem = problem or f"line {number}: no parse bit in column 6"
+        elif len(parts) >= MAX_WORDS:
+            problem = f"more than {MAX_WORDS} words"
+        else:
+            word, tag = cells[3].translate(_BRACKETS), cells[4].translate(_BRACKETS)
+            leaf = word if tag == _NONE else f"({tag} {word})"
+            parts.append(f"{before} {leaf}{behind}")
+    if start:
+        yield _piece(start, number, parts, problem)
+
+
+def _piece(start: int, end: int, parts: list[str], problem: str) -> TreePiece:
+    if problem:
+        return broken(start, end, "not-a-tree", problem)
+    return piece(start, end, "".join(parts))
+
+
+def write(tree: Tree, position: int) -> str:
+    """Return the rows of a tree, and the blank line that ends them. Raises TreeError for a
+    constituent without words."""
+    words: list[tuple[str, str]] = []
+    bits: list[str] = []
+    opened = ""
+    stack: list[Tree | str | None] = [tree]
+    while stack:
+        node = stack.pop()
+        if node is None:
+            bits[-1] += ")"
+        elif isinstance(node, str) or node.is_preterminal:
+            word, tag = (node, _NONE) if isinstance(node, str) else (node.children[0], node.label)
+            words.append((str(word), tag))
+            bits.append(f"{opened}*")
+            opened = ""
+        elif not node.children:
+            raise TreeError("not-a-tree", f"{node.label}: a constituent without words")
+        else:
+            opened += f"({node.label}"
+            stack += [None, *reversed(node.children)]
+    rows = (
+        f"trees\t0\t{place}\t{word}\t{tag}\t{bit}\t-\t-\t-\t-\t*\t-\n"
+        for place, ((word, tag), bit) in enumerate(zip(words, bits, strict=True))
+    )
+    return "".join(rows) + "\n"

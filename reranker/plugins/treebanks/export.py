@@ -1,0 +1,116 @@
+"""The NEGRA export format, versions 3 and 4 (Brants 1997): a row for each word and constituent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from reranker.errors import TreeError
+from reranker.plugins.treebanks.graph import MOST_ROWS, NONE, Graphs, Row
+from reranker.plugins.treebanks.pieces import broken
+from reranker.trees.tree import Tree
+from reranker.trees.treebank import TreePiece
+
+START, END = "#FORMAT 4\n", ""
+_FIRST = 500
+_NODE = re.compile(r"#([0-9]{3,})")
+_SPACE = re.compile(r"[ \t]+")
+
+
+class _Sentence:
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.words: list[Row] = []
+        self.nodes: dict[str, Row] = {}
+        self.problem = ""
+
+    def add(self, line: int, cells: list[str], version: int) -> None:
+        """Add a row: word, lemma in version 4, tag, morphology, function, parent."""
+        behind = cells[2 if version == 4 else 1 :]
+        if len(behind) < 4 or not behind[3].isdecimal():
+            self.problem = self.problem or f"line {line}: no parent in column {version + 2}"
+            return
+        if len(self.words) + len(self.nodes) >= MOST_ROWS:
+            self.problem = f"more than {MOST_ROWS} rows"
+            return
+        label, _, edge, parent = behind[:4]
+        parent = "" if int(parent) == 0 else parent
+        if node := _NODE.fullmatch(cells[0]):
+            self.nodes[node[1]] = Row(label, edge, parent)
+        else:
+            self.words.append(Row(label, edge, parent, cells[0]))
+
+    def piece(self, end: int, graphs: Graphs) -> TreePiece:
+        """Return the sentence as a piece."""
+        if self.problem:
+            return broken(self.line, end, "not-a-tree", self.problem)
+        return graphs.piece(self.line, end, self.words, self.nodes)
+
+
+def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterator[TreePiece]:
+    """Yield the trees of a file."""
+    graphs, sentence, version, number = Graphs(), None, 0, 0
+    is_table = False  # of labels, before the sentences
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        mark = text[:4]
+        if mark in ("#BOS", "#EOS") and sentence:
+            if mark == "#BOS":
+                sentence.problem = f"line {number}: #BOS before #EOS"
+            yield sentence.piece(number, graphs)
+            sentence = None
+        if mark == "#BOS":
+            sentence = _Sentence(number)
+        elif text.startswith("#FORMAT"):
+            version = 4 if text.endswith("4") else 3
+        elif mark in ("#BOT", "#EOT"):
+            is_table = mark == "#BOT"
+        elif text and sentence and mark != "#EOS":
+            cells = text.split("\t") if "\t" in text else _SPACE.split(text)
+            cells = [cell.strip() for cell in cells if cell.strip()]
+            if not version:
+                version = 3 if cells[4:5] and cells[4].isdecimal() else 4
+            sentence.add(number, cells, version)
+        elif text and mark != "#EOS" and not is_table and not text.startswith("%%"):
+            yield broken(number, number, "not-a-tree", "a row that is in no sentence")
+    if sentence:
+        sentence.problem = "no #EOS up to the end of the file"
+        yield sentence.piece(number, graphs)
+    graphs.report(file, say)
+
+
+def write(tree: Tree, position: int) -> str:
+    """Return a tree in version 4; its root is not written if it is called TOP, as readers call it
+    that. Raises TreeError for what the format cannot hold."""
+    roots = tree.children if tree.label in ("", "TOP") and not tree.is_preterminal else (tree,)
+    words: list[str] = []
+    nodes: list[tuple[str, int]] = []  # and the place of the parent among them
+    stack: list[tuple[Tree | str, int]] = [(each, -1) for each in reversed(roots)]
+    leaves: list[tuple[str, str, int]] = []
+    while stack:
+        node, parent = stack.pop()
+        if isinstance(node, str) or node.is_preterminal:
+            word, tag = (node, NONE) if isinstance(node, str) else (node.children[0], node.label)
+            leaves.append((str(word), tag, parent))
+            continue
+        if not node.children:
+            raise TreeError("not-a-tree", f"{node.label}: a constituent without words")
+        stack += [(child, len(nodes)) for child in reversed(node.children)]
+        nodes.append((node.label, parent))
+    last = _FIRST + len(nodes) - 1  # constituents are numbered before those that they are in
+    for word, tag, parent in leaves:
+        if _NODE.fullmatch(word) or word[:4] in ("#BOS", "#EOS", "#BOT", "#EOT", "#FOR"):
+            raise TreeError("not-a-tree", f"the word {word} means something else in this format")
+        words.append(_row(word, tag, NONE, 0 if parent < 0 else last - parent))
+    rows = []
+    for place, (label, parent) in reversed([*enumerate(nodes)]):
+        name, _, edge = label.partition("-")
+        if not name or edge in ("", NONE):
+            name, edge = label, NONE
+        rows.append(_row(f"#{last - place}", name, edge, 0 if parent < 0 else last - parent))
+    number = position + 1
+    return f"#BOS {number} 0 0 0\n{''.join(words)}{''.join(rows)}#EOS {number}\n"
+
+
+def _row(word: str, label: str, edge: str, parent: int) -> str:
+    return f"{word}\t{NONE}\t{label}\t{NONE}\t{edge}\t{parent}\n"

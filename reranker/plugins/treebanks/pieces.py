@@ -1,0 +1,21 @@
+"""What all readers of this folder yield: a sentence's tree in brackets, or what is wrong with
+it."""
+
+from __future__ import annotations
+
+from reranker.errors import TreeError
+from reranker.trees.tree import Tree
+from reranker.trees.treebank import TreePiece
+
+
+def piece(line: int, end: int, text: str) -> TreePiece:
+    """Return the tree in ``text``, on these lines of the file, as a piece."""
+    try:
+        return TreePiece(line, end, Tree.from_string(text).to_string())
+    except TreeError as error:
+        return broken(line, end, error.code, str(error))
+
+
+def broken(line: int, end: int, code: str, message: str) -> TreePiece:
+    """Return a piece for a sentence whose tree cannot be read."""
+    return TreePiece(line, end, "(TOP )", (code, message))

@@ -1,0 +1,70 @@
+"""TigerXML (Mengel and Lezius 2000): words, constituents and the edges between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from reranker.plugins.treebanks.graph import MOST_ROWS, Graphs, Row
+from reranker.plugins.treebanks.pieces import broken
+from reranker.plugins.treebanks.xml_events import Event, events
+from reranker.trees.treebank import TreePiece
+
+
+class _Sentence:
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self._words: dict[str, tuple[str, str]] = {}  # a label and a word
+        self._labels: dict[str, str] = {}
+        self._parents: dict[str, tuple[str, str]] = {}  # and the functions
+        self._node = self._problem = ""
+
+    def add(self, event: Event) -> None:
+        """Add the start of an element."""
+        given = event.attributes or {}
+        if len(self._words) + len(self._labels) + len(self._parents) >= 2 * MOST_ROWS:
+            self._problem = f"more than {2 * MOST_ROWS} words, constituents and edges"
+        elif event.name == "t":
+            self._words[given.get("id", "")] = given.get("pos", ""), given.get("word", "")
+        elif event.name == "nt":
+            self._node = given.get("id", "")
+            self._labels[self._node] = given.get("cat", "")
+        elif event.name == "edge":
+            child = given.get("idref", "")
+            if child in self._parents:
+                self._problem = f"line {event.line}: a second edge to {child}"
+            self._parents[child] = self._node, given.get("label", "")
+
+    def piece(self, end: int, graphs: Graphs) -> TreePiece:
+        """Return the sentence as a piece."""
+        known = self._words.keys() | self._labels.keys()
+        if lost := [each for each in self._parents if each not in known]:
+            self._problem = self._problem or f"an edge to {lost[0]!r:.60}, which is not there"
+        if self._problem:
+            return broken(self.line, end, "not-a-tree", self._problem)
+        words = []
+        for name, (label, word) in self._words.items():
+            parent, edge = self._parents.get(name, ("", ""))
+            words.append(Row(label, edge, parent, word))
+        nodes = {}
+        for name, label in self._labels.items():
+            parent, edge = self._parents.get(name, ("", ""))
+            nodes[name] = Row(label, edge, parent)
+        return graphs.piece(self.line, end, words, nodes)
+
+
+def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterator[TreePiece]:
+    """Yield the trees of a file."""
+    graphs, sentence = Graphs(), None
+    for event in events(lines, "s"):
+        if not isinstance(event, Event):
+            line, error = event
+            yield broken(sentence.line if sentence else line, line, error.code, str(error))
+            sentence = None
+        elif event.name == "s" and event.attributes is not None:
+            sentence = _Sentence(event.line)
+        elif event.name == "s" and sentence:
+            yield sentence.piece(event.line, graphs)
+            sentence = None
+        elif sentence and event.attributes is not None:
+            sentence.add(event)
+    graphs.report(file, say)

@@ -1,0 +1,90 @@
+"""The elements of an XML file from a stranger, line by line: without document types and entities,
+of bounded depth and size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+from xml.parsers import expat
+
+from reranker.errors import TreeError
+from reranker.files.text import MAX_LINE
+
+_MOST_OPEN = 100
+
+
+class Event(NamedTuple):
+    """The start of an element, or its end."""
+
+    line: int
+    name: str
+    attributes: Mapping[str, str] | None
+    """None at the end."""
+    text: str = ""
+    """At the end: the text right before it."""
+
+
+class _Parser:
+    def __init__(self) -> None:
+        self._parser = expat.ParserCreate()
+        self._parser.buffer_text = True
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._add
+        self._parser.StartDoctypeDeclHandler = self._refuse
+        self.depth = self._line = self._size = 0
+        self._text: list[str] = []
+        self._events: list[Event] = []
+
+    def feed(self, line: int, text: str) -> list[Event]:
+        """Return the events of a line. Raises TreeError if it is not XML, or too much of it."""
+        self._line, self._events = line, []
+        content = f"{text}\n" if text[-1:] != "\n" else text
+        try:
+            self._parser.Parse(content.encode("utf-8", "surrogateescape"), False)
+        except expat.ExpatError as error:
+            message = expat.ErrorString(error.code)
+            raise TreeError("not-a-tree", f"not XML: line {line}: {message}") from error
+        return self._events
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self.depth += 1
+        if self.depth > _MOST_OPEN:
+            raise TreeError("too-deep", f"more than {_MOST_OPEN} elements of XML are open")
+        self._text, self._size = [], 0
+        self._events.append(Event(self._line, name, attributes))
+
+    def _end(self, name: str) -> None:
+        self.depth -= 1
+        self._events.append(Event(self._line, name, None, "".join(self._text)))
+        self._text, self._size = [], 0
+
+    def _add(self, text: str) -> None:
+        self._size += len(text)
+        if self._size <= MAX_LINE:
+            self._text.append(text)
+
+    def _refuse(self, *_: object) -> None:
+        raise TreeError("not-a-tree", "a document type (DTD) in XML is not read: take it out")
+
+
+def events(lines: Iterable[str], sentence: str) -> Iterator[Event | tuple[int, TreeError]]:
+    """Yield the starts and ends of elements, and the line and the fault of what is no XML, after
+    which reading goes on with the next line that begins a ``sentence``."""
+    parser: _Parser | None = _Parser()
+    is_first = True
+    number = 0
+    for number, line in enumerate(lines, 1):
+        if parser is None:
+            if not line.lstrip().startswith((f"<{sentence} ", f"<{sentence}>")):
+                continue
+            parser, is_first = _Parser(), False
+            parser.feed(number, "<all>")
+        try:
+            yield from parser.feed(number, line)
+        except TreeError as error:
+            if is_first or parser.depth > 1 or not line.lstrip().startswith("</"):
+                yield number, error
+            parser = None
+    if parser and is_first and parser.depth:
+        yield number, TreeError("truncated", "the file ends within an element")
