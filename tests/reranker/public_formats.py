@@ -29,6 +29,8 @@ def _zipped(*names: str) -> bytes:
 
 _TREE = "(ROOT (S (NP (PRP It)) (VP (VBZ runs)) (. .)))"
 
+_CONLLU = f"# constituency = {_TREE}\n"
+
 _TEXTS = {
     "corenlp.xml": (
         "CoreNLP's XML",
@@ -377,6 +379,13 @@ _BINARY = {
 WRITTEN = [Example(name, kind, text.encode()) for name, (kind, text) in _TEXTS.items()]
 OTHER = WRITTEN + [Example(name, kind, content) for name, (kind, content) in _BINARY.items()]
 """Neither text nor trees in brackets."""
+
+TREEBANKS = [
+    each
+    for each in WRITTEN
+    if each.name in ("corenlp.xml", "corenlp.json", "negra.export", "tiger.xml", "v4_gold_conll")
+] + [Example("stanza.conllu", "CoNLL-U with trees", (_CONLLU + _TEXTS["ud.conllu"][1]).encode())]
+"""Trees of one sentence that are read."""
 
 LISTS = [
     Example(name, "n-best lists", content.encode())

@@ -25,13 +25,23 @@ from reranker.text.reading import Text
 from reranker.text.running import read_running_text
 from reranker.trees.treebank import read_sentences as read_gold
 from reranker.trees.treebank import read_treebank
-from tests.reranker.public_formats import LATE, LISTS, OTHER, PACKED, TREES, WRITTEN, Example
+from tests.reranker.public_formats import (
+    LATE,
+    LISTS,
+    OTHER,
+    PACKED,
+    TREEBANKS,
+    TREES,
+    WRITTEN,
+    Example,
+)
 from tests.reranker.small_files import standard_input
 
 Capture = pytest.CaptureFixture[str]
 Reader = Callable[[str], Any]
 """Reads the file of this name; its error, or what it prints, is the refusal."""
 
+READ = {each.name for each in TREEBANKS}
 GOLD = "(S (NP (PRP It)) (VP (VBZ runs)) (. .))\n"
 PARSER = ["--parser-command", "false"]
 MODELS = ["--models", "model.pt"]
@@ -132,6 +142,8 @@ def test_files_of_other_kinds_are_refused_by_name(reader: str, capsys: Capture) 
     examples = [each for each in OTHER + LATE if has_bytes or each in WRITTEN + LATE]
     if reader in ("/parse", "/surprisal"):  # a byte order mark says how to decode a body
         examples = [each for each in examples if each.name != "utf16.txt"]
+    if reader not in OF_TEXT:
+        examples = [each for each in examples if each.name.removeprefix("late-") not in READ]
     said = {each.name: refusal(read, each, capsys) for each in examples}
     wrong = {
         each.name: said[each.name]
@@ -141,6 +153,16 @@ def test_files_of_other_kinds_are_refused_by_name(reader: str, capsys: Capture) 
     assert not wrong
 
 
+@pytest.mark.parametrize("reader", [*OF_TREES, *OF_BOTH])
+def test_treebanks_are_read(reader: str, capsys: Capture) -> None:
+    read = {**OF_TREES, **OF_BOTH}[reader]
+    said = {each.name: refusal(read, each, capsys) for each in TREEBANKS}
+    if reader in ("tune", "--nbest --format bllip"):  # these want lists
+        assert all(said.values())
+    else:
+        assert [name for name in said if "looks like" in said[name]] == []
+
+
 @pytest.mark.parametrize("reader", [each for each in OF_TEXT if each != "Python, lines"])
 def test_trees_are_no_text(reader: str, capsys: Capture) -> None:
     for example in LISTS + TREES:
@@ -148,9 +170,9 @@ def test_trees_are_no_text(reader: str, capsys: Capture) -> None:
         assert "looks like trees; to rank them, rerank --nbest" in said, example.name
 
 
-@pytest.mark.parametrize("reader", ["parse", "surprisal", "grep", "measure"])
+@pytest.mark.parametrize("reader", ["parse", "surprisal"])
 def test_standard_input_and_packed_files_are_judged(reader: str, capsys: Capture) -> None:
-    read = {**OF_TEXT, **OF_BOTH}[reader]
+    read = OF_TEXT[reader]
     with standard_input(OTHER[0].content):
         assert read("-") == 2
     assert "standard input: not text: looks like CoreNLP's XML" in capsys.readouterr().err
@@ -158,21 +180,22 @@ def test_standard_input_and_packed_files_are_judged(reader: str, capsys: Capture
 
 
 def test_one_of_several_files_is_named_and_the_others_are_read(capsys: Capture) -> None:
-    for example in WRITTEN[:2]:
+    others = [each for each in WRITTEN if each.name in ("ud.conllu", "amr.txt")]
+    for example in others:
         Path(example.name).write_bytes(example.content)
-    assert main(["grep", "NP", "corenlp.xml", "gold.mrg", "corenlp.json", "--count"]) == 1
+    assert main(["grep", "NP", "ud.conllu", "gold.mrg", "amr.txt", "--count"]) == 1
     printed = capsys.readouterr()
     assert "gold.mrg\t1\t1" in printed.out
-    assert "corenlp.xml: not text: looks like CoreNLP's XML" in printed.err
-    assert "corenlp.json: not text: looks like CoreNLP's JSON" in printed.err
+    assert "ud.conllu: not text: looks like CoNLL columns" in printed.err
+    assert "amr.txt: not text: looks like AMR" in printed.err
 
     Path("trees").mkdir()
     Path("trees/1.mrg").write_text(GOLD)
-    Path("trees/2.mrg").write_bytes(WRITTEN[0].content)
+    Path("trees/2.mrg").write_bytes(others[0].content)
     assert main(["convert", "--to", "trees", "--clean", "trees"]) == 1
     printed = capsys.readouterr()
     assert printed.out == f"(TOP {GOLD[:-1]})\n"
-    assert "trees/2.mrg: not trees: looks like CoreNLP's XML" in printed.err
+    assert "trees/2.mrg: not trees: looks like CoNLL columns" in printed.err
 
 
 def test_words_with_their_tags_are_read_as_sentences() -> None:

@@ -12,10 +12,12 @@ from reranker.trees.treebank import TreePiece
 
 _KEY = re.compile(r'(?<!\\)"(?:tokens"\s*:|parse"\s*:\s*("(?:[^"\\]++|\\.)*+"?))')
 
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?')
+
 
 def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterator[TreePiece]:
     """Yield the trees of a file; ``tokens`` follow the tree of each sentence."""
-    has_tree, last, number = False, "", 0
+    has_tree, depth, number = False, 0, 0
     for number, line in enumerate(lines, 1):
         for found in _KEY.finditer(line):
             if found[1]:
@@ -23,8 +25,9 @@ def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterato
             elif not has_tree:
                 yield broken(number, number, "empty", "a sentence without a tree ('parse')")
             has_tree = bool(found[1])
-        last = line.rstrip()[-1:] or last
-    if last not in ("}", "]"):
+        outside = _STRING.sub("", line)
+        depth += outside.count("{") - outside.count("}")
+    if depth:
         yield broken(number, number, "truncated", "the file ends within its JSON")
 
 

@@ -27,13 +27,14 @@ class _Sentence:
     def add(self, line: int, cells: list[str], version: int) -> None:
         """Add a row: word, lemma in version 4, tag, morphology, function, parent."""
         behind = cells[2 if version == 4 else 1 :]
-        if len(behind) < 4 or not behind[3].isdecimal():
+        parent = behind[3].partition(" ")[0] if len(behind) > 3 else ""  # without a remark
+        if not parent.isdecimal():
             self.problem = self.problem or f"line {line}: no parent in column {version + 2}"
             return
         if len(self.words) + len(self.nodes) >= MOST_ROWS:
             self.problem = f"more than {MOST_ROWS} rows"
             return
-        label, _, edge, parent = behind[:4]
+        label, _, edge = behind[:3]
         parent = "" if int(parent) == 0 else parent
         if node := _NODE.fullmatch(cells[0]):
             self.nodes[node[1]] = Row(label, edge, parent)
@@ -50,7 +51,7 @@ class _Sentence:
 def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterator[TreePiece]:
     """Yield the trees of a file."""
     graphs, sentence, version, number = Graphs(), None, 0, 0
-    is_table = False  # of labels, before the sentences
+    is_table = has_stray = False  # tables of labels come before the sentences
     for number, line in enumerate(lines, 1):
         text = line.strip()
         mark = text[:4]
@@ -71,8 +72,9 @@ def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterato
             if not version:
                 version = 3 if cells[4:5] and cells[4].isdecimal() else 4
             sentence.add(number, cells, version)
-        elif text and mark != "#EOS" and not is_table and not text.startswith("%%"):
-            yield broken(number, number, "not-a-tree", "a row that is in no sentence")
+        elif text and mark != "#EOS" and not (is_table or has_stray or text.startswith("%%")):
+            say(f"{file}:{number}: rows outside sentences are skipped: {text[:40]!r}")
+            has_stray = True
     if sentence:
         sentence.problem = "no #EOS up to the end of the file"
         yield sentence.piece(number, graphs)

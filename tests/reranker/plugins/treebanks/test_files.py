@@ -1,0 +1,265 @@
+"""Treebanks that are not in brackets: read, written, and what is wrong with them."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+from pathlib import Path
+
+import pytest
+
+from reranker.commands.main import main
+from reranker.errors import InputError, TreeError
+from reranker.plugins.treebanks import conll2012, conllu, export
+from reranker.plugins.treebanks.binarizing import binarized, change, unbinarized
+from reranker.trees.tree import Tree
+from reranker.trees.treebank import read_texts, read_treebank
+from tests.checkout import ROOT
+from tests.reranker.small_files import write
+
+Capture = pytest.CaptureFixture[str]
+WRITERS = {"export": export, "conll2012": conll2012, "conllu": conllu}
+TREES = """(TOP (S (NP-SBJ-1 (PRP It)) (VP (VBZ runs)) (. .)))
+(ROOT (NP (NP (NN #5)) (PRN (-LRB- -LRB-) (X|Y (NN 50\\/50%)) (-RRB- -RRB-))))
+(TOP (SINV (VP (VBD said)) (NP (NNP é\u00a0è))) (, ,) (FRAG (UH yes)))
+(TOP (UH Yes))
+"""
+TIGER = """<?xml version="1.0" encoding="UTF-8"?>
+<corpus><body>
+<s id="s1">
+<graph root="s1_500" discontinuous="true">
+<terminals>
+<t id="1" word="Davon" pos="PROAV" />
+<t id="2" word="(" pos="$(" />
+<t id="3" word="glaubt" pos="VVFIN" />
+<t id="4" word="er" pos="PPER" />
+<t id="5" word="nichts" pos="PIS" />
+<t id="6" word="." pos="$." />
+</terminals>
+<nonterminals>
+<nt id="500" cat="S"><edge label="HD" idref="3" /><edge label="SB" idref="4" />
+<edge label="OA" idref="501" /></nt>
+<nt id="501" cat="NP"><edge label="MO" idref="1" /><edge label="HD" idref="5" /></nt>
+</nonterminals>
+</graph>
+</s>
+<s id="s2"><graph><terminals><t id="1" word="Ja" pos="ITJ"></terminals></graph></s>
+<s id="s3"><graph><terminals><t id="1" word="Nein" pos="ITJ"/></terminals></graph></s>
+</body></corpus>
+"""
+# Davon belongs to NP and moves up to S; the bracket at the root stands within S.
+ATTACHED = (
+    "(TOP (S (PROAV Davon) ($*LRB* -LRB-) (VVFIN glaubt) (PPER er) (NP-OA (PIS nichts))) ($. .))"
+)
+EXPORT_3 = """%% a remark
+#FORMAT 3
+#BOT WORDTAG
+1 Y ADV
+#EOT WORDTAG
+#BOS 1 0 1098266456 1 %% @SB2AV@
+Davon\t\tPROAV\t--\tMO\t501
+(\t\t$(\t--\t--\t0
+glaubt\t\tVVFIN\t3.Sg\tHD\t500
+er\t\tPPER\t3.Sg\tSB\t500 %% a remark
+nichts\t\tPIS\t--\tHD\t501\tOA\t500
+.\t\t$.\t--\t--\t0
+#501\t\tNP\t--\tOA\t500
+#500\t\tS\t--\t--\t0
+#EOS 1
+"""
+CONLL = """#begin document (bc/x); part 000
+bc/x   0   0   It    PRP  (TOP(S(NP*)   -   -   -   Speaker#1   *   (0)
+bc/x   0   1   runs  VBZ      (VP*)   run  01   1   Speaker#1   *    -
+bc/x   0   2   /.    .       *))    -   -   -   Speaker#1   *    -
+
+bc/x   0   0   It    PRP  (TOP(NP*
+
+bc/x   0   0   It    PRP
+
+bc/x   0   0   (   -LRB-  (TOP*)  -  -  -  -  *  -
+#end document
+"""
+JSON = r"""{"sentences": [{"index": 0,
+"parse": "(ROOT\n  (S (NP (PRP It)) (VP (VBZ \"))))",
+"tokens": [{"index": 1, "word": "\"parse\": \"(X x)\"", "pos": "parse"}]},
+{"index": 1, "tokens": []},
+{"index": 2, "parse": "(ROOT (UH No))", "tokens": []}
+"""
+XML = """<?xml version="1.0"?>
+<root><document><sentences>
+<sentence id="1"><parse>(ROOT (CC &amp;)) </parse></sentence>
+<sentence id="2"><tokens/></sentence>
+</sentences></document></root>
+"""
+CONLLU = """# sent_id = 1
+# constituency = (ROOT (UH Yes))
+1\tYes\tyes\tINTJ\tUH\t_\t0\troot\t_\t_
+
+# sent_id = 2
+1\tNo\tno\tINTJ\tUH\t_\t0\troot\t_\t_
+"""
+
+
+def said(path: str) -> list[str]:
+    """Return the trees of a file, and its faults with their lines."""
+    lines = []
+    for place in read_texts([path]):
+        try:
+            lines.append(place.tree().to_string())
+        except TreeError as error:
+            lines.append(f"{place.line}: {error.code}: {error}")
+    return lines
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_trees_come_back(form: str, tmp_path: Path, capsys: Capture) -> None:
+    file = write(tmp_path / "t.mrg", TREES)
+    assert main(["convert", file, "--to", form, "--out", str(tmp_path / "there")]) == 0
+    there = str(tmp_path / "there")
+    assert "".join(f"{tree.to_string()}\n" for tree in read_treebank([there])) == TREES
+    assert main(["convert", there, "--to", "trees", "--clean"]) == 0
+    clean = capsys.readouterr().out
+    assert main(["convert", file, "--to", "trees", "--clean"]) == 0
+    assert capsys.readouterr().out == clean
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("name", ["gum", "masc", "craft", "wsj_sample", "icon", "mctb_zh"])
+def test_treebanks_come_back(name: str, form: str, tmp_path: Path) -> None:
+    source = ROOT.parent / "shared" / "data" / "treebanks" / name / "dev.mrg.gz"
+    if not source.is_file():
+        pytest.skip(f"{source} is not there")
+    with gzip.open(source, "rt", encoding="utf-8", newline="\n") as file:
+        trees = [Tree.from_string(line) for line in file.read().split("\n")[:100]]
+    writer = WRITERS[form]
+    text = "".join(writer.write(tree, place) for place, tree in enumerate(trees))
+    there = write(tmp_path / "there", f"{writer.START}{text}{writer.END}")
+    assert [tree.to_string() for tree in read_treebank([there])] == [
+        tree.to_string() for tree in trees
+    ]
+
+
+def test_what_is_written(capsys: Capture, tmp_path: Path) -> None:
+    tree = Tree.from_string("(TOP (S (NP-SBJ (PRP It)) (VP (VBZ runs))))")
+    assert export.START + export.write(tree, 0) == (
+        "#FORMAT 4\n#BOS 1 0 0 0\nIt\t--\tPRP\t--\t--\t501\nruns\t--\tVBZ\t--\t--\t500\n"
+        "#500\t--\tVP\t--\t--\t502\n#501\t--\tNP\t--\tSBJ\t502\n#502\t--\tS\t--\t--\t0\n#EOS 1\n"
+    )
+    assert conll2012.START + conll2012.write(tree, 0) + conll2012.END == (
+        "#begin document (trees); part 000\n"
+        "trees\t0\t0\tIt\tPRP\t(TOP(S(NP-SBJ*)\t-\t-\t-\t-\t*\t-\n"
+        "trees\t0\t1\truns\tVBZ\t(VP*)))\t-\t-\t-\t-\t*\t-\n\n#end document\n"
+    )
+    file = write(tmp_path / "t.mrg", "(TOP (NN #500))\n(TOP (UH Yes))\n")
+    assert main(["convert", file, "--to", "export", "--clean"]) == 1
+    printed = capsys.readouterr()
+    assert "t.mrg:1: tree rejected, not-a-tree: the word #500 means something" in printed.err
+    assert printed.out.startswith("#FORMAT 4\n#BOS 1 0 0 0\nYes")
+    assert main(["convert", file, "--to", "export"]) == 1
+    assert "t.mrg:1: not written: the word #500" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", [TIGER, EXPORT_3], ids=["tiger", "export"])
+def test_discontinuous_constituents_are_attached_higher(
+    text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = write(tmp_path / "t", text)
+    count = 2 if text == TIGER else 1
+    assert said(file)[0] == ATTACHED
+    assert f"t: 1 of {count} trees have discontinuous constituents" in caplog.text
+
+
+def test_broken_sentences_are_named_and_the_others_read(tmp_path: Path) -> None:
+    assert said(write(tmp_path / "t.xml", TIGER))[1:] == [
+        "20: not-a-tree: not XML: line 20: mismatched tag",
+        "(TOP (ITJ Nein))",
+    ]
+    rows = EXPORT_3.replace("\tOA\t500\n#5", "\tOA\t777\n#5") + "#BOS 2\nJa\tITJ\t--\t--\tx\n"
+    assert said(write(tmp_path / "t.export", rows)) == [
+        "6: not-a-tree: there is no constituent 777",
+        "16: not-a-tree: no #EOS up to the end of the file",
+    ]
+    rows = EXPORT_3.replace("S\t--\t--\t0", "S\t--\t--\t501")
+    assert said(write(tmp_path / "t.export", rows)) == [
+        "6: not-a-tree: constituent 501 is within itself"
+    ]
+    rows = EXPORT_3.replace("HD\t500", "HD\tx")
+    assert said(write(tmp_path / "t.export", rows)) == [
+        "6: not-a-tree: line 9: no parent in column 5"
+    ]
+    assert said(write(tmp_path / "t.conll", CONLL)) == [
+        "(TOP (S (NP (PRP It)) (VP (VBZ runs)) (. /.)))",
+        "6: unbalanced: 2 bracket(s) left open at the end",
+        "8: not-a-tree: line 8: no parse bit in column 6",
+        "(TOP (-LRB- -LRB-))",
+    ]
+    assert said(write(tmp_path / "t.json", JSON)) == [
+        '(ROOT (S (NP (PRP It)) (VP (VBZ "))))',
+        "4: empty: a sentence without a tree ('parse')",
+        "(ROOT (UH No))",
+        "5: truncated: the file ends within its JSON",
+    ]
+    assert said(write(tmp_path / "t.json", JSON + "]}"))[-1] == "(ROOT (UH No))"
+    assert said(write(tmp_path / "t.xml", XML)) == [
+        "(ROOT (CC &))",
+        "4: empty: a sentence without a tree (<parse>)",
+    ]
+    assert said(write(tmp_path / "t.conllu", CONLLU)) == [
+        "(ROOT (UH Yes))",
+        "6: empty: a sentence without # constituency",
+    ]
+
+
+def test_xml_from_strangers_is_bounded(tmp_path: Path) -> None:
+    entity = TIGER.replace("<corpus>", '<!DOCTYPE c [<!ENTITY a "b">]>\n<corpus>')
+    first = said(write(tmp_path / "t.xml", entity))[0]
+    assert first == "2: not-a-tree: a document type (DTD) in XML is not read: take it out"
+    deep = TIGER.replace("<graph", "<a>" * 200 + "<graph", 1)
+    assert "too-deep: more than 100 elements" in said(write(tmp_path / "t.xml", deep))[0]
+    cut = TIGER[: TIGER.index("</graph>")]
+    assert said(write(tmp_path / "t.xml", cut)) == ["3: truncated: the file ends within an element"]
+
+
+def test_every_command_reads_them(tmp_path: Path, capsys: Capture) -> None:
+    file = write(tmp_path / "t.export", EXPORT_3)
+    assert main(["grep", "PIS", file, "--count"]) == 0
+    assert "\t1\t1\t" in capsys.readouterr().out
+    assert main(["eval", file, file]) == 0
+    assert main(["measure", file]) == 0
+
+
+@pytest.mark.parametrize(
+    "side, expected",
+    [
+        ("left", "(NP (@NP (@NP (DT a) (JJ big)) (NN dog)) (PP (RB here)))"),
+        ("right", "(NP (DT a) (@NP (JJ big) (@NP (NN dog) (PP (RB here)))))"),
+        ("head", "(NP (DT a) (@NP (JJ big) (@NP (NN dog) (PP (RB here)))))"),
+    ],
+)
+def test_binarizing_is_undone(side: str, expected: str) -> None:
+    flat = Tree.from_string("(NP (DT a) (JJ big) (NN dog) (PP (RB here)))")
+    two = binarized(flat, side)
+    assert two.to_string() == expected
+    assert unbinarized(two) == flat
+    with pytest.raises(TreeError, match="@NP: the tree is binarised already"):
+        binarized(two, side)
+
+
+def test_the_head_of_a_sentence_takes_what_follows_first() -> None:
+    flat = Tree.from_string("(S (CC And) (NP (PRP it)) (VP (VBZ runs)) (. .))")
+    assert binarized(flat, "head").to_string() == (
+        "(S (CC And) (@S (NP (PRP it)) (@S (VP (VBZ runs)) (. .))))"
+    )
+
+
+def test_flags_of_binarizing(tmp_path: Path, capsys: Capture) -> None:
+    file = write(tmp_path / "t.mrg", "(S (NP (DT a) (JJ big) (NN dog)))\n")
+    there = str(tmp_path / "b.mrg")
+    assert main(["convert", file, "--to", "trees", "--binarize", "left"]) == 2
+    assert "--binarize is for --clean" in capsys.readouterr().err
+    clean = ["--to", "trees", "--clean"]
+    assert main(["convert", file, *clean, "--binarize", "left", "--out", there]) == 0
+    assert main(["convert", there, *clean, "--unbinarize"]) == 0
+    assert capsys.readouterr().out == "(TOP (S (NP (DT a) (JJ big) (NN dog))))\n"
+    with pytest.raises(InputError, match="undo each other"):
+        change(argparse.Namespace(binarize="left", unbinarize=True))
