@@ -1,5 +1,4 @@
-"""What all readers of this folder yield: a sentence's tree in brackets, or what is wrong with
-it."""
+"""The pieces that all readers of this folder yield: a sentence's tree in brackets, or its fault."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ from tests.reranker.public_formats import (
     LISTS,
     OTHER,
     TEXTS,
-    TREEBANKS,
     TREES,
     WRITTEN,
     Example,
@@ -60,7 +59,7 @@ def test_trees_are_no_text(example: Example) -> None:
     assert other_than_text(text(example)) == "trees; to rank them, rerank --nbest FILE"
 
 
-@pytest.mark.parametrize("example", TREES + TREEBANKS, ids=identity)
+@pytest.mark.parametrize("example", TREES, ids=identity)
 def test_trees_are_trees(example: Example) -> None:
     refuse_other_than_trees("f", text(example))
 
