@@ -169,7 +169,7 @@ KINDS: tuple[tuple[Kind, Recognise], ...] = (
     (TAGGED, is_tagged),
     (Kind("a word and its tag on each line", _WORDS, _NO_TREES), are_vertical),
     (
-        Kind("patterns of trees (Tregex, TGrep)", "rerank grep takes one of them", _NO_TREES),
+        Kind("patterns of trees (Tregex, TGrep)", "rerank grep --patterns takes them", _NO_TREES),
         rows(rf"{_NODE} !?{_RELATION}(?: (?:!?{_RELATION}|{_NODE}|[&|]))*+$"),
     ),
     (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from reranker.plugins.grep.parses import Parses
 from reranker.plugins.grep.pattern import Pattern
@@ -24,27 +24,78 @@ class Match:
     """Of the most probable tree that has the match."""
     probability: float | None
     """The sum over the trees that have it; None if it is not known how probable trees are."""
+    named: dict[str, list[Match]] = field(default_factory=dict)
+    """By name in the pattern: the nodes that it stands for in this match, each with the probability
+    that both are there."""
 
 
-def matches(pattern: Pattern, parses: Parses) -> list[Match]:
-    """Return the matches by place, the longer first. Raises the errors of ``Pattern.matching``."""
-    found: dict[tuple[int, int, str], Tree | str] = {}
-    sums: dict[tuple[int, int, str], float] = {}
-    for tree, probability in zip(
-        parses.trees, parses.probabilities or (1.0,), strict=parses.probabilities is not None
-    ):
-        table = Table(tree)
-        keys: set[tuple[int, int, str]] = set()
-        for node in members(pattern.matching(table)):
-            key = (*table.span(node), table.label(node))
-            found.setdefault(key, table.nodes[node])
+def matches(
+    pattern: Pattern,
+    parses: Parses,
+    tables: Sequence[Table] | None = None,
+    *,
+    names: bool = False,
+) -> list[Match]:
+    """Return the matches by place, the longer first; ``tables`` are those of the trees, if they are
+    there already; with ``names``, matches have ``named`` nodes. Raises the errors of
+    ``Pattern.matching``."""
+    found = _Sums(parses.probabilities is not None)
+    named: dict[tuple[_Key, str], _Sums] = {}
+    for number, tree in enumerate(parses.trees):
+        table = tables[number] if tables else Table(tree)
+        probability = parses.probabilities[number] if parses.probabilities else 1.0
+        matching = pattern.matching(table)
+        found.add(table, matching, probability)
+        for name in pattern.names if names and matching else ():
+            nodes: dict[_Key, int] = {}  # by match
+            for node, those in pattern.standing_for(name, table).items():
+                for each in members(those):
+                    nodes[_key(table, each)] = nodes.get(_key(table, each), 0) | 1 << node
+            for key, set_of_nodes in nodes.items():
+                sums = named.setdefault((key, name), _Sums(found.is_probable))
+                sums.add(table, set_of_nodes, probability)
+    by_match: dict[_Key, dict[str, list[Match]]] = {}
+    for (key, name), sums in named.items():
+        by_match.setdefault(key, {})[name] = sums.matches({})
+    return found.matches(by_match)
+
+
+_Key = tuple[int, int, str]
+
+
+def _key(table: Table, node: int) -> _Key:
+    return (*table.span(node), table.label(node))
+
+
+class _Sums:
+    """Nodes of several trees, with their probabilities."""
+
+    def __init__(self, is_probable: bool) -> None:
+        self.is_probable = is_probable
+        self._trees: dict[_Key, Tree | str] = {}
+        self._sums: dict[_Key, float] = {}
+
+    def add(self, table: Table, nodes: int, probability: float) -> None:
+        """Add nodes of the next tree."""
+        keys = set()
+        for node in members(nodes):
+            key = _key(table, node)
+            self._trees.setdefault(key, table.nodes[node])
             keys.add(key)
         for key in keys:
-            sums[key] = sums.get(key, 0.0) + probability
-    return [
-        Match(*key, tree, None if parses.probabilities is None else min(1.0, sums[key]))
-        for key, tree in sorted(found.items(), key=lambda item: (item[0][0], -item[0][1]))
-    ]
+            self._sums[key] = self._sums.get(key, 0.0) + probability
+
+    def matches(self, named: dict[_Key, dict[str, list[Match]]]) -> list[Match]:
+        """Return the nodes by place, the longer first."""
+        return [
+            Match(
+                *key,
+                tree,
+                min(1.0, self._sums[key]) if self.is_probable else None,
+                named.get(key, {}),
+            )
+            for key, tree in sorted(self._trees.items(), key=lambda item: (item[0][0], -item[0][1]))
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,20 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NoReturn, TypeVar
 
 from reranker.errors import InputError, TreeError
-from reranker.plugins.grep.relations import RELATIONS, Nodes, Targets, nth_child, through
+from reranker.plugins.grep.relations import (
+    RELATIONS,
+    Nodes,
+    Targets,
+    nth_child,
+    nth_leaf,
+    through,
+    with_children,
+)
 from reranker.plugins.grep.table import Table, members
 from reranker.trees.linearize import FUNCTION_TAG
 
@@ -36,6 +44,8 @@ _QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*+)"')
 _REGEX = re.compile(r"/((?:[^/\\\n]|\\.)*+)/")
 _NAME = re.compile(r"[A-Za-z0-9_]+")
 _NTH = re.compile(r"([<>])(-?[1-9][0-9]{0,4})")
+_NTH_LEAF = re.compile(r"(<<<|>>>)(-?[1-9][0-9]{0,4})")
+_EXACTLY = re.compile(r"<\.\.\.\s*+\{")
 _THROUGH = re.compile(r"([<>])\+\(")
 _SIGN = re.compile("|".join(map(re.escape, sorted(RELATIONS, key=len, reverse=True))))
 
@@ -63,22 +73,40 @@ class Pattern:
             raise PatternError(text, MAX_LENGTH, f"more than {MAX_LENGTH:,} characters")
         reader = _Reader(text)
         self._nodes = reader.whole()
-        self._referred = {name: reader.named[name] for name in sorted(reader.references)}
+        self._named = reader.named
+        self._referred = sorted(reader.references)
+        self.names = tuple(reader.named)
+        """Of nodes, as they are printed."""
 
     def matching(self, table: Table) -> int:
         """Return the set of nodes that match. Raises TreeError (``too-long``) if names can stand
         for nodes in more than ``MAX_WAYS``, InputError if a regular expression takes too long."""
         if not self._referred:
             return self._nodes(table)
-        choices = [list(members(nodes(table))) for nodes in self._referred.values()]
+        found = 0
+        for _, matching in self._tried(table, self._referred):
+            found |= matching
+        return found
+
+    def standing_for(self, name: str, table: Table) -> dict[int, int]:
+        """Return the nodes that a name can stand for, each with the set of nodes that match then.
+        Raises the errors of ``matching``."""
+        found: dict[int, int] = {}
+        for chosen, matching in self._tried(table, sorted({*self._referred, name})):
+            if matching:
+                found[chosen[name]] = found.get(chosen[name], 0) | matching
+        return found
+
+    def _tried(self, table: Table, names: list[str]) -> Iterator[tuple[dict[str, int], int]]:
+        """Yield nodes for these names, and what matches with them; then forget them."""
+        choices = [list(members(self._named[name](table))) for name in names]
         if math.prod(map(len, choices)) > MAX_WAYS:
             raise TreeError("too-long", "there are too many nodes that names can stand for")
-        found = 0
         for chosen in itertools.product(*choices):
-            table.chosen = dict(zip(self._referred, chosen, strict=True))
+            table.chosen = dict(zip(names, chosen, strict=True))
             table.known = {}
-            found |= self._nodes(table)
-        return found
+            yield table.chosen, self._nodes(table)
+        table.chosen, table.known = {}, {}
 
 
 class _Reader:
@@ -197,30 +225,49 @@ class _Reader:
         return condition
 
     def _relation(self) -> Condition:
-        self._relations += 1
-        if self._relations > MAX_RELATIONS:
-            self._fail(f"more than {MAX_RELATIONS} relations")
+        self._count_relation()
         if self._take("!"):
             self._negations += 1
             negated = self._relation()
             self._negations -= 1
             return lambda table, nodes: nodes & ~negated(table, nodes)
+        if self._take("?"):
+            before = {*self.named}
+            return _optional(self._relation(), {*self.named} - before)
         if self._take("["):
             return self._nested(self._some, "]")
+        if self._match(_EXACTLY):
+            return self._nested(self._exactly, "}")
         return _related(self._targets(), self._node())
+
+    def _exactly(self) -> Condition:
+        """Read the only children of a node, from first to last."""
+        condition, count = _related(nth_child(1, goes_down=True), self._node()), 1
+        while self._take(";") and not self._peek("}"):
+            count += 1
+            self._count_relation()
+            condition = _both(condition, _related(nth_child(count, goes_down=True), self._node()))
+        return _both(condition, with_children(count))
 
     def _targets(self) -> Targets:
         if match := self._match(_THROUGH):
             return through(self._nested(self._node, ")"), goes_down=match[1] == "<")
+        if match := self._match(_NTH_LEAF):
+            return nth_leaf(int(match[2]), goes_down=match[1] == "<<<")
         if match := self._match(_NTH):
             return nth_child(int(match[2]), goes_down=match[1] == "<")
         return RELATIONS[self._word(_SIGN, "a relation, such as <, <<, > or $.")]
 
+    def _count_relation(self) -> None:
+        self._relations += 1
+        if self._relations > MAX_RELATIONS:
+            self._fail(f"more than {MAX_RELATIONS} relations")
+
     def _at_relation(self) -> bool:
         place = self._ahead()
-        while self._text.startswith("!", place):
+        while self._text.startswith(("!", "?"), place):
             place = self._ahead(place + 1)
-        signs = (_SIGN, _NTH, _THROUGH)
+        signs = (_SIGN, _NTH, _NTH_LEAF, _THROUGH, _EXACTLY)
         return self._text.startswith("[", place) or any(
             sign.match(self._text, place) for sign in signs
         )
@@ -314,6 +361,15 @@ def _related(targets: Targets, others: Nodes) -> Condition:
         return sum(1 << node for node in members(nodes) if targets(table, node) & wanted)
 
     return related
+
+
+def _optional(condition: Condition, names: set[str]) -> Condition:
+    """Return a condition that always holds, unless one of the ``names`` in it stands for a node."""
+
+    def optional(table: Table, nodes: int) -> int:
+        return nodes if names.isdisjoint(table.chosen) else condition(table, nodes)
+
+    return optional
 
 
 def _both(first: Condition, second: Condition) -> Condition:

@@ -21,6 +21,28 @@ def nth_child(number: int, goes_down: bool) -> Targets:
     return _down(_nth(number)) if goes_down else _up(_nth(number))
 
 
+def nth_leaf(number: int, goes_down: bool) -> Targets:
+    """Return the word of that number below a node; or the nodes below which this is that word."""
+
+    def down(table: Table, node: int) -> int:
+        leaves = [each for each in range(node, table.end[node]) if table.is_leaf(each)]
+        place = number - 1 if number > 0 else len(leaves) + number
+        return 1 << leaves[place] if table.children[node] and 0 <= place < len(leaves) else 0
+
+    def up(table: Table, node: int) -> int:
+        above = members(table.above(node)) if table.is_leaf(node) else ()
+        return sum(1 << each for each in above if down(table, each) == 1 << node)
+
+    return down if goes_down else up
+
+
+def with_children(count: int) -> Callable[[Table, int], int]:
+    """Return the condition that a node has this number of children."""
+    return lambda table, nodes: sum(
+        1 << node for node in members(nodes) if len(table.children[node]) == count
+    )
+
+
 def through(nodes: Nodes, goes_down: bool) -> Targets:
     """Return all nodes below, or above, with none but these nodes between."""
 

@@ -60,6 +60,10 @@ class Table:
         self._above: list[int] | None = None
         self._children_sets: list[int] | None = None
 
+    def is_leaf(self, node: int) -> bool:
+        """Return whether a node is a word."""
+        return isinstance(self.nodes[node], str)
+
     def children_of(self, node: int) -> int:
         """Return the set of a node's children."""
         if self._children_sets is None:

@@ -245,3 +245,43 @@ def test_an_expression_that_takes_too_long_is_named() -> None:
     tree = Tree.from_string(f"(S (NN {'a' * 60}!))")
     with pytest.raises(InputError, match=r"takes more than 0\.5 s for 'aaa"):
         words_of("/^(a|a)*$/", tree)
+
+
+@pytest.mark.parametrize(
+    "pattern, expected",
+    [
+        # The Nth word below a node, and the other way round.
+        ("NP <<<1 the", ["the dog that ran", "the dog"]),
+        ("NP <<<2 dog", ["the dog that ran", "the dog"]),
+        ("NP <<<-1 ran", ["the dog that ran"]),
+        ("NP <<<5 __", []),
+        ("S <<<9 __ <<<-3 with", ["the dog that ran ate cake with cream ."]),
+        ("S <<<10 __", []),
+        ("dog >>>2 NP", ["dog"]),
+        ("ran >>>-1 (NP < NP)", ["ran"]),
+        ("NN >>>1 NP", []),  # no word
+        # Just these children, in this order.
+        ("NP <... { DT ; NN }", ["the dog"]),
+        ("NP <...{NN;DT}", []),
+        ("NP <... {NN}", ["cake", "cream"]),
+        ("NP <... {DT; __; __}", []),
+        ("VP <... {(VBD < ate); NP; (PP <... {IN; (NP < NN)})}", ["ate cake with cream"]),
+        ("NP !<... {NN}", ["the dog that ran", "the dog"]),
+        # Whether or not.
+        ("VP ?< PP=p < VBD", ["ran", "ate cake with cream"]),
+        ("VP ?< XX", ["ran", "ate cake with cream"]),
+        ("NP ?[< DT | < NN] << dog", ["the dog that ran", "the dog"]),
+        ("VP ?< PP=p : =p < IN", ["ate cake with cream"]),  # so there is one
+    ],
+)
+def test_relations_of_tregex_alone(pattern: str, expected: list[str]) -> None:
+    """Worked by hand, after the descriptions of TregexPattern."""
+    assert words_of(pattern) == expected
+
+
+@pytest.mark.parametrize(
+    "pattern", ["NP <... {", "NP <... {DT; NN", "NP <... }", "NP ?", "NP <<<0 x"]
+)
+def test_relations_of_tregex_that_are_wrong(pattern: str) -> None:
+    with pytest.raises(PatternError):
+        Pattern(pattern)
