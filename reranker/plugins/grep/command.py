@@ -40,9 +40,8 @@ read; 2 not a pattern, or unusable files; 3 out of memory; 130 interrupted; 141 
 standard output closed it"""
 
 USAGE = "%(prog)s PATTERN FILE [FILE ...] [flags]"
-GROUPS = groups(
-    "pattern files --patterns --as --at-least --count --json --csv --out --resume --language"
-)
+GROUPS = groups("pattern files --patterns --as --at-least --count --json --out --resume --language")
+GROUPS["output"] = "--csv"
 
 _MATCH, _PLACE, _PLAIN = "\033[1;31m", "\033[35m", "\033[0m"
 

@@ -44,7 +44,10 @@ def test_probabilities_are_shares_of_exp_score(tmp_path: Path, capsys: Capture) 
     run = ["grep", "PP > /^[NV]P/=x > =x", file, "--json", "--at-least", "0"]
     assert main(run) == 0
     (either,) = map(json.loads, capsys.readouterr().out.splitlines())
+    named = [(each["start"], each["label"], each["probability"]) for each in either["named"]["x"]]
+    assert named == [(1, "VP", 0.3333), (2, "NP", 0.6667)]
     assert either == {
+        "named": either["named"],
         "file": file, "line": 1, "id": "0", "sentence": "She met the man on Monday",
         "match": "on Monday", "start": 4, "end": 6, "characters": None, "label": "PP",
         "tree": "(PP (IN on) (NP (NNP Monday)))", "probability": 1.0,
