@@ -14,6 +14,7 @@ from reranker.trees.treebank import TreePiece
 
 NONE = "--"
 MOST_ROWS = 4 * MAX_WORDS
+_MOST_MOVES = 2_000_000  # of words from constituent to constituent: seconds
 _ROOT = ""  # what has no other parent belongs to it
 _WORD = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 _LABEL = str.maketrans({"(": "*LRB*", ")": "*RRB*"})  # $( as in NEGRA's own trees in brackets
@@ -77,6 +78,10 @@ def _tree(words: Sequence[Row], nodes: Mapping[str, Row]) -> tuple[Tree, bool]:
     if len(words) > MAX_WORDS:
         raise TreeError("too-long", f"{len(words)} words, more than {MAX_WORDS}")
     depths = _depths(nodes)
+    if len(words) * max(depths.values()) > _MOST_MOVES:
+        raise TreeError(
+            "too-deep", f"{len(words)} words in up to {max(depths.values())} constituents"
+        )
     parts: dict[str, list[_Part]] = {name: [] for name in (*nodes, _ROOT)}
     for place, (row, parent) in enumerate(zip(words, _lowered(words, nodes), strict=True)):
         word = _symbol(row.word or "", _WORD)

@@ -12,6 +12,7 @@ from reranker.commands.main import main
 from reranker.errors import InputError, TreeError
 from reranker.plugins.treebanks import conll2012, conllu, export
 from reranker.plugins.treebanks.binarizing import binarized, change, unbinarized
+from reranker.plugins.treebanks.graph import Graphs, Row
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import read_texts, read_treebank
 from tests.checkout import ROOT
@@ -218,6 +219,15 @@ def test_xml_from_strangers_is_bounded(tmp_path: Path) -> None:
     assert "too-deep: more than 100 elements" in said(write(tmp_path / "t.xml", deep))[0]
     cut = TIGER[: TIGER.index("</graph>")]
     assert said(write(tmp_path / "t.xml", cut)) == ["3: truncated: the file ends within an element"]
+
+
+def test_attaching_higher_is_bounded() -> None:
+    nodes = {str(n): Row("X", "--", str(n - 1) if n else "") for n in range(1900)}
+    words = [Row("N", "--", str(n % 1900), "w") for n in range(9000)]
+    assert Graphs().piece(1, 2, words, nodes).problem == (
+        "too-deep",
+        "9000 words in up to 1900 constituents",
+    )
 
 
 def test_every_command_reads_them(tmp_path: Path, capsys: Capture) -> None:
