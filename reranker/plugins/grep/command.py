@@ -82,6 +82,8 @@ class _WithoutPattern(argparse.Action):
     ) -> None:
         given.patterns = value
         for action in parser._actions:
+            if action.dest == "pattern":
+                action.metavar = "FILE"
             action.required = action.required and action.dest != "files"
 
 

@@ -87,9 +87,10 @@ def test_what_is_wrong_with_patterns(
 def test_flags_without_their_others(capsys: Capture) -> None:
     assert main(["grep", "NP", "t.mrg", "--csv"]) == 2
     assert "--csv is for --patterns" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["grep", "NP"])
-    assert "required: FILE" in capsys.readouterr().err
+    for given in (["NP"], ["--patterns", "p.tsv"]):
+        with pytest.raises(SystemExit):
+            main(["grep", *given])
+        assert "required: FILE" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("files")
