@@ -33,6 +33,7 @@ def flags_of(command: str) -> set[str]:
     } - {"--help"}
 
 
+@pytest.mark.plugins
 def test_the_commands_with_many_flags_have_groups() -> None:
     many = {name for name in command_names() if len(flags_of(name)) >= 14}
     assert many == set(GROUPED) and len(many) >= 11
@@ -87,9 +88,10 @@ def test_the_help_of_parse_fits_a_terminal(
             "rerank serve: error: there is no flag --overprasing; see rerank serve --help-all",
         ),
         ("eval --zz a b", "rerank eval: error: there is no flag --zz; see rerank eval --help-all"),
-        (
+        pytest.param(
             "analyse attention --jsno",
             "rerank analyse attention: error: there is no flag --jsno; did you mean --json?",
+            marks=pytest.mark.plugins,
         ),
         (
             "parse f --output rankd",

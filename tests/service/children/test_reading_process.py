@@ -114,7 +114,7 @@ def test_a_list_for_a_long_sentence_is_refused_before_it_is_repaired(server: Ser
     with server.client() as client:
         answer = client.post("/rerank", json=padded(6000))
         assert code(answer) == (422, "over-limit")
-        assert "list 1 with 6000 candidates" in answer.json()["error"]["message"]
+        assert "list 2 with 6000 candidates" in answer.json()["error"]["message"]
 
 
 def test_reading_has_a_limit_of_cpu_time(models: list[str]) -> None:
