@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     check: Callable[..., Any]
     clauses: Callable[..., Any]
     measure: Callable[..., Any]
+    select: Callable[..., Any]
     surprisal: Callable[..., Any]
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "client",
     "measure",
     "parse",
+    "select",
     "surprisal",
     "trees",
 ]
@@ -85,6 +87,7 @@ _MODULES = {
     "clauses": "plugins.clauses.sentence",
     "measure": "plugins.measure.measurement",
     "parse": "defaults",
+    "select": "plugins.selecting.sentence",
     "surprisal": "plugins.surprisal.surprisal",
 }
 

@@ -95,6 +95,10 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "reranker.plugins.checking.command",
             "the brackets of a treebank that are most likely wrong",
         ),
+        "select": Entry(
+            "reranker.plugins.selecting.command",
+            "the sentences of a text to annotate next",
+        ),
         "compare": Entry(
             "reranker.plugins.tuning.compare_command",
             "whether the difference of two parsers' F1 is more than chance",

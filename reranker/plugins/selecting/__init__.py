@@ -1,0 +1,1 @@
+"""`rerank select`: the sentences of a text to annotate next."""

@@ -1,0 +1,151 @@
+"""Which sentences to annotate: those of the greatest entropy a word, without near-duplicates."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+POOL = 20_000
+"""At most so many different sentences are compared, those of the greatest entropy a word: 400 MB
+with trees of 25 words."""
+NEAR = 0.5
+"""Near-duplicates share this part of the pairs of neighbouring words of both, or more."""
+_DIGIT = re.compile(r"\d")
+
+Pairs = frozenset[int]
+
+
+class Uncertain(NamedTuple):
+    """A sentence and the entropy of the distribution over its trees."""
+
+    file: str
+    line: int
+    entropy: float
+    """In nats."""
+    words: str
+    """With spaces between them."""
+    text: str
+    tree: str
+    """The parser's most probable, to be corrected."""
+
+    @property
+    def length(self) -> int:
+        """Return the number of words."""
+        return self.words.count(" ") + 1
+
+    @property
+    def value(self) -> float:
+        """Return the entropy a word: words are what an annotator reads, and long sentences have
+        more entropy because they have more trees."""
+        return self.entropy / self.length
+
+
+class Budget(NamedTuple):
+    """How much there will be to annotate; None for no limit."""
+
+    sentences: int | None
+    words: int | None
+
+
+class Chosen(NamedTuple):
+    """The sentences to annotate, in the order of choice."""
+
+    sentences: list[Uncertain]
+    words: int
+    same: int
+    """How many sentences were left out, having the words of another, but for digits and case."""
+    near_annotated: int
+    """How many were left out, being near-duplicates of annotated ones."""
+    near_chosen: int
+    is_pool_used_up: bool
+    """Whether the budget is not spent, but ``POOL`` sentences are."""
+
+
+def choose(sentences: Iterable[Uncertain], budget: Budget, annotated: Iterable[str] = ()) -> Chosen:
+    """Take the sentence of the greatest ``value`` that is no near-duplicate of one taken before or
+    ``annotated`` and that the budget still allows, again and again. Ties go to the first."""
+    pool, same = _pool(sentences)
+    overlap = Overlap([each.words for each in pool])
+    left_out = set[int]().union(*map(overlap.near, annotated))
+    near_annotated, near_chosen, words = len(left_out), 0, 0
+    taken: list[Uncertain] = []
+    is_spent = False
+    for number, each in enumerate(pool):
+        if number in left_out:
+            continue
+        if words + each.length > (budget.words or math.inf):
+            is_spent = True  # but for a shorter one
+            continue
+        taken.append(each)
+        words += each.length
+        near = overlap.near(each.words) - left_out - {number}
+        near_chosen += len(near)
+        left_out |= near
+        if len(taken) == budget.sentences or words == budget.words:
+            is_spent = True
+            break
+    is_used_up = len(pool) == POOL and not is_spent
+    return Chosen(taken, words, same, near_annotated, near_chosen, is_used_up)
+
+
+def _pool(sentences: Iterable[Uncertain]) -> tuple[list[Uncertain], int]:
+    """Return the ``POOL`` sentences of the greatest value, in order, and how many others have the
+    same words: the first of the greatest value is taken."""
+    best: dict[int, tuple[float, int, Uncertain]] = {}
+    same = 0
+
+    def most() -> list[tuple[int, tuple[float, int, Uncertain]]]:
+        return heapq.nlargest(POOL, best.items(), key=lambda item: item[1][:2])
+
+    for number, each in enumerate(sentences):
+        key, row = hash(tuple(_plain(each.words))), (each.value, -number, each)
+        same += key in best
+        if key not in best or best[key][:2] < row[:2]:
+            best[key] = row
+        if len(best) >= 2 * POOL:
+            best = dict(most())
+    return [each for _, (*_, each) in most()], same
+
+
+class Overlap:
+    """Finds the near-duplicates of a sentence in a pool: exactly, but without comparing all. Of two
+    sets that share a half, the rarer halves share an element (Chaudhuri, Ganti and Kaushik 2006,
+    *A Primitive Operator for Similarity Joins in Data Cleaning*)."""
+
+    def __init__(self, pool: Sequence[str]) -> None:
+        """Take the sentences of the pool as words with spaces between them."""
+        self._pairs = [*map(_pairs, pool)]
+        self._counts = Counter(pair for pairs in self._pairs for pair in pairs)
+        self._having: defaultdict[int, list[int]] = defaultdict(list)
+        for number, pairs in enumerate(self._pairs):
+            for pair in self._rarest(pairs):
+                self._having[pair].append(number)
+
+    def near(self, words: str) -> set[int]:
+        """Return the numbers of the near-duplicates in the pool."""
+        pairs = _pairs(words)
+        found = {number for pair in self._rarest(pairs) for number in self._having.get(pair, ())}
+        return {number for number in found if _share(pairs, self._pairs[number]) >= NEAR}
+
+    def _rarest(self, pairs: Pairs) -> list[int]:
+        ordered = sorted(pairs, key=lambda pair: (self._counts[pair], pair))
+        return ordered[: len(ordered) - math.ceil(NEAR * len(ordered)) + 1]
+
+
+def _share(one: Pairs, other: Pairs) -> float:
+    return len(one & other) / len(one | other)
+
+
+def _pairs(words: str) -> Pairs:
+    """Return the neighbouring words, those before the first and behind the last included."""
+    return frozenset(map(hash, pairwise(("", *_plain(words), ""))))
+
+
+def _plain(words: str) -> list[str]:
+    """Return the words in lower case, and with every digit alike."""
+    return _DIGIT.sub("0", words.lower()).split(" ")
