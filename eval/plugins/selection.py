@@ -1,5 +1,4 @@
-"""Whether `rerank select` pays: F1 of a small parser after training on selected sentences and on
-random ones.
+"""F1 of a small parser after training on sentences that `rerank select` chose, and on random ones.
 
     python eval/plugins/selection.py icon/train.mrg.gz icon/dev.mrg.gz --work work
 

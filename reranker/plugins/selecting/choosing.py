@@ -1,4 +1,4 @@
-"""Which sentences to annotate: those of the greatest entropy a word, without near-duplicates."""
+"""The choice of sentences to annotate: by entropy a word, without near-duplicates."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 POOL = 20_000
-"""At most so many different sentences are compared, those of the greatest entropy a word: 400 MB
-with trees of 25 words."""
+"""At most so many different sentences are compared, those of the greatest entropy a word; twice as
+many are in memory, however long the text is."""
 NEAR = 0.5
 """Near-duplicates share this part of the pairs of neighbouring words of both, or more."""
 _DIGIT = re.compile(r"\d")
@@ -46,7 +46,7 @@ class Uncertain(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """How much there will be to annotate; None for no limit."""
+    """The most that there will be to annotate; None for no limit."""
 
     sentences: int | None
     words: int | None
