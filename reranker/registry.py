@@ -88,6 +88,9 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "reranker.plugins.surprisal.command",
             "what each word of a text costs a reader: its surprisal",
         ),
+        "spoken": Entry(
+            "reranker.plugins.spoken.command", "transcripts without punctuation in, trees out"
+        ),
         "serve": Entry("reranker.commands.serve", "rerank over HTTP, with a web page"),
         "models": Entry("reranker.commands.models", "the language models that are installed"),
         "eval": Entry("reranker.commands.evaluate", "EVALB's figures for two treebank files"),
@@ -150,6 +153,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
         "language-model": Entry("reranker.plugins.training.language_model_run"),
         "spans": Entry("reranker.plugins.training.span_run"),
     },
+    "outputs": {"spoken": Entry("reranker.plugins.spoken.output:to_json")},
     "servers": {"ray": Entry("reranker.plugins.cluster.command:serve")},
     "children": {"surprisal": Entry("reranker.plugins.surprisal.service_child")},
     "treebanks": {name: Entry(f"{_TREEBANKS}.{name}:read") for name in _READ},

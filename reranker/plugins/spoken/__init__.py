@@ -1,0 +1,1 @@
+"""`rerank spoken`: the sentences of unpunctuated transcripts, and their trees."""
