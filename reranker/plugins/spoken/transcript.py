@@ -142,26 +142,21 @@ def _is_apart(before: _Word, line: int, start: int) -> bool:
 
 def _sentence(words: list[_Word], end_probability: float) -> TextSentence:
     """Return the sentence of these words."""
-    text = ""
-    for number, word in enumerate(words):
-        origin = word.line.origin
-        if number:
-            previous = words[number - 1]
-            gap = word.span[0] - previous.span[1]
-            is_same = word.line is previous.line
-            text += _between(word, gap) if is_same else "\n".ljust(gap)[:gap]
-        text += _written(origin, word.span)
+    text, before = "", words[0]
+    for word in words:
+        start = word.span[0]
+        if word.line is before.line:
+            start = min(start, before.span[1])
+        else:
+            text += "\n".ljust(gap := start - before.span[1])[:gap]
+        text += _written(word.line.origin, (start, word.span[1]))
+        before = word
     first = words[0].line
     offsets = tuple(word.span for word in words)
     place = SpokenOrigin(first.origin.file, first.origin.line, text, offsets)
     place.end_probability = round(end_probability, 4)
     sentence = Sentence(tuple(word.text for word in words))
     return TextSentence(sentence, place, position=words[-1].line.position)
-
-
-def _between(word: _Word, gap: int) -> str:
-    """Return the characters before a word of a line."""
-    return _written(word.line.origin, (word.span[0] - gap, word.span[0])) if gap else ""
 
 
 def _written(origin: Origin, span: tuple[int, int]) -> str:

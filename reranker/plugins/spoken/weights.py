@@ -1,8 +1,5 @@
 """The weights of what the span model says, fitted by maximum likelihood to telephone talk: 4,846
-words of MASC and 4,000 of GUM, in lower case and without punctuation.
-
-docs/research/measurements.md has what they were compared with.
-"""
+words of MASC and 500 sentences of GUM, in lower case, without punctuation (measurements.md)."""
 
 from __future__ import annotations
 
