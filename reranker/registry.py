@@ -1,7 +1,6 @@
 """Features by name: this repository's in one table, other packages' through entry points.
 
-The table holds text alone, so ``rerank --help`` imports no feature. A package adds a command, a
-parser or an output in its ``pyproject.toml``::
+Text alone, so ``rerank --help`` imports no feature. Packages add theirs in ``pyproject.toml``::
 
     [project.entry-points."reranker.commands"]
     depth = "my_package.depth"
@@ -73,8 +72,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "draw trees: the best beside the parser's first, right or wrong",
         ),
         "grep": Entry(
-            "reranker.plugins.grep.command",
-            "search trees, parser output or text for a pattern",
+            "reranker.plugins.grep.command", "search trees, parser output or text for a pattern"
         ),
         "measure": Entry(
             "reranker.plugins.measure.command",
@@ -88,9 +86,7 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "reranker.plugins.surprisal.command",
             "what each word of a text costs a reader: its surprisal",
         ),
-        "spoken": Entry(
-            "reranker.plugins.spoken.command", "transcripts without punctuation in, trees out"
-        ),
+        "spoken": Entry("reranker.plugins.spoken.command", "transcripts in, sentences and trees"),
         "serve": Entry("reranker.commands.serve", "rerank over HTTP, with a web page"),
         "models": Entry("reranker.commands.models", "the language models that are installed"),
         "eval": Entry("reranker.commands.evaluate", "EVALB's figures for two treebank files"),
