@@ -39,7 +39,7 @@ WORDS = (5, 10, 20, 50, 100, 200)
 CANDIDATES = (1, 2, 5, 20, 100, 500)
 MODELS = (1, 2, 5, 10)
 SENTENCES = (100, 1_000, 10_000)
-AT_ONCE = 4  # sentences or lists
+AT_ONCE = 3  # sentences or lists
 
 
 @dataclass(frozen=True)
