@@ -1,4 +1,4 @@
-"""How the cost grows: with words, candidates, models, sentences and threads.
+"""Growth of the cost with words, candidates, models and sentences.
 
     python -m benchmarks.growth gum/dev.mrg.gz --picture docs/images/growth.png
 

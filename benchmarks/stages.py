@@ -1,4 +1,4 @@
-"""Where the time of `rerank parse` goes: CPU milliseconds a sentence, stage by stage.
+"""Stages of `rerank parse`, in CPU milliseconds a sentence.
 
     python -m benchmarks.stages gum/dev.mrg.gz --every 8
 

@@ -90,7 +90,7 @@ def figures(trees: Sequence[Tree], model: str) -> str:
 
 
 def kept(tree: Tree) -> list[bool]:
-    """Tell of each word whether it is spoken."""
+    """Return for each word whether it is spoken."""
     pairs = zip(tree.words(), tree.tags(), strict=True)
     return [_WORD.search(word) is not None and tag not in _NO_WORDS for word, tag in pairs]
 

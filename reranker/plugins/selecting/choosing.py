@@ -71,7 +71,9 @@ def choose(sentences: Iterable[Uncertain], budget: Budget, annotated: Iterable[s
     ``annotated`` and that the budget still allows, again and again. Ties go to the first."""
     pool, same = _pool(sentences)
     overlap = Overlap([each.words for each in pool])
-    left_out = set[int]().union(*map(overlap.near, annotated))
+    left_out = set[int]()
+    for tree_words in annotated:
+        left_out |= overlap.near(tree_words, left_out)
     near_annotated, near_chosen, words = len(left_out), 0, 0
     taken: list[Uncertain] = []
     is_spent = False
@@ -83,7 +85,7 @@ def choose(sentences: Iterable[Uncertain], budget: Budget, annotated: Iterable[s
             continue
         taken.append(each)
         words += each.length
-        near = overlap.near(each.words) - left_out - {number}
+        near = overlap.near(each.words, left_out | {number})
         near_chosen += len(near)
         left_out |= near
         if len(taken) == budget.sentences or words == budget.words:
@@ -126,11 +128,11 @@ class Overlap:
             for pair in self._rarest(pairs):
                 self._having[pair].append(number)
 
-    def near(self, words: str) -> set[int]:
-        """Return the numbers of the near-duplicates in the pool."""
+    def near(self, words: str, known: set[int]) -> set[int]:
+        """Return the numbers of the near-duplicates in the pool that are not ``known``."""
         pairs = _pairs(words)
         found = {number for pair in self._rarest(pairs) for number in self._having.get(pair, ())}
-        return {number for number in found if _share(pairs, self._pairs[number]) >= NEAR}
+        return {number for number in found - known if _share(pairs, self._pairs[number]) >= NEAR}
 
     def _rarest(self, pairs: Pairs) -> list[int]:
         ordered = sorted(pairs, key=lambda pair: (self._counts[pair], pair))
@@ -138,6 +140,8 @@ class Overlap:
 
 
 def _share(one: Pairs, other: Pairs) -> float:
+    if not NEAR <= len(one) / len(other) <= 1 / NEAR:
+        return 0.0  # which sizes alone say
     return len(one & other) / len(one | other)
 
 

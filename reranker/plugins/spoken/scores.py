@@ -1,4 +1,4 @@
-"""How well words of a transcript make a sentence, by what the span model says of them."""
+"""Scores of the words of a transcript as a sentence, by what the span model says of them."""
 
 from __future__ import annotations
 

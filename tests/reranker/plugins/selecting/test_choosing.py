@@ -81,7 +81,7 @@ def test_near_duplicates_are_those_of_comparing_all() -> None:
             for number, other in enumerate(texts)
             if 2 * len(own & pairs(other)) >= len(own | pairs(other))
         }
-        assert overlap.near(text) == expected
+        assert overlap.near(text, set()) == expected
 
 
 @pytest.mark.parametrize("limit", [3, 5])
