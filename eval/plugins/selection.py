@@ -65,6 +65,10 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
+    mark = arguments.work / ".selection"
+    if any(arguments.work.iterdir()) and not mark.is_file():
+        parser.error(f"--work: {arguments.work} has files of others; name a new folder")
+    mark.touch()
     rows: list[tuple[str, ...]] = [("seed", "trees", "chosen", "sentences", "words", "F1")]
     for seed in arguments.seeds:
         for row in Simulation(arguments, seed).rows():
