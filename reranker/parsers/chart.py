@@ -41,18 +41,10 @@ class ChartParser:
 
     def __init__(self, settings: ParserSettings) -> None:
         """Load the span model. Raises InputError if there is none."""
-        path, sha256 = installed_span_model(settings.model, settings.language)
-        try:
-            member = load_placed(path, sha256, devices(settings.device)[0], "exact")
-        except CheckpointError as error:
-            raise InputError(str(error)) from error
-        if not isinstance(member, SpanCheckpoint):
-            raise InputError(f"{path}: not a span model, which the parser chart needs")
-        self._member = member
-        self.language = member.language
-        self._punctuation = member.punctuation
-        self.temperature = _temperature(path, self._member.information.get("temperature", 1.0))
-        """Scores are divided by it before probabilities are made of them."""
+        self._member, self.temperature = parser_model(settings)
+        """Scores are divided by the temperature before probabilities are made of them."""
+        self.language = self._member.language
+        self._punctuation = self._member.punctuation
         self._candidates = settings.candidates or CHART_CANDIDATES
         self._is_batched = self._member.model.embedding.device.type != "cpu"
         self.batch_sizes = (1, 64, 256) if self._is_batched else (1, 4, 8)
@@ -144,6 +136,19 @@ class ChartParser:
         return NBest("", tuple(candidates), (), 0, sentence, root=self.root, certainty=certainty)
 
 
+def parser_model(settings: ParserSettings) -> tuple[SpanCheckpoint, float]:
+    """Load the span model of a parser; return it and its temperature. Raises InputError if there is
+    none."""
+    path, sha256 = installed_span_model(settings.model, settings.language)
+    try:
+        member = load_placed(path, sha256, devices(settings.device)[0], "exact")
+    except CheckpointError as error:
+        raise InputError(str(error)) from error
+    if not isinstance(member, SpanCheckpoint):
+        raise InputError(f"{path}: not a span model, which the parser chart needs")
+    return member, _temperature(path, member.information.get("temperature", 1.0))
+
+
 def _temperature(path: Path, value: object) -> float:
     """Return the temperature in a checkpoint. Raises InputError for an invalid one."""
     if not isinstance(value, int | float) or not 0.01 <= value <= 100:
@@ -153,11 +158,13 @@ def _temperature(path: Path, value: object) -> float:
     return float(value)
 
 
-def certainty_of(gains: Gains, labels: Sequence[str], temperature: float) -> Certainty:
-    """Return every bracket whose probability is not negligible, with its probability. A label of
-    several brackets counts for each of them."""
+def certainty_of(
+    gains: Gains, labels: Sequence[str], temperature: float, least: float = LEAST_PROBABILITY
+) -> Certainty:
+    """Return every bracket whose probability is at least ``least``, with its probability. A label
+    of several brackets counts for each of them."""
     spans = marginals(gains, temperature)
-    found = np.flatnonzero(spans.probabilities >= LEAST_PROBABILITY)
+    found = np.flatnonzero(spans.probabilities >= least)
     rows, numbers = np.divmod(found, spans.probabilities.shape[1])
     values = spans.probabilities.ravel()[found]
     return Certainty(_by_name(labels, spans.places[rows], numbers, values), spans.entropy)

@@ -6,11 +6,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from reranker.checkpoints.installed import installed_span_model
-from reranker.checkpoints.members import load_placed
-from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.checkpoints.span_vocabulary import RARE_LABEL
-from reranker.errors import CheckpointError, InputError
+from reranker.parsers.chart import parser_model
+from reranker.parsers.parser import ParserSettings
 from reranker.plugins.spoken import weights
 from reranker.plugins.spoken.segmentation import Values
 from reranker.scoring.span_table import read_sentence
@@ -26,13 +24,7 @@ class Scores:
     def __init__(self, name: str = "", language: str = "") -> None:
         """Load the model that ``ParserSettings.model`` and ``language`` would name. Raises
         InputError if there is none."""
-        path, sha256 = installed_span_model(name, language)
-        try:
-            member = load_placed(path, sha256, torch.device("cpu"), "exact")
-        except CheckpointError as error:
-            raise InputError(str(error)) from error
-        if not isinstance(member, SpanCheckpoint):
-            raise InputError(f"{path}: not a span model")
+        member, _ = parser_model(ParserSettings(model=name, language=language))
         self._model, self._vocabulary = member.model, member.vocabulary
         firsts = [label.split(" ")[0] for label in member.vocabulary.labels]
         self._sentences, self._clauses = (
