@@ -17,9 +17,10 @@ A word without a part-of-speech node has XPOS ``_``; UPOS follows from XPOS
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
-from reranker.errors import InputError
+from reranker.errors import InputError, TreeError
 from reranker.outputs.upos import universal_tags
 from reranker.ranking.sentence import ParsedSentence
 from reranker.trees.tree import Tree
@@ -75,7 +76,9 @@ def from_conllu(lines: Iterable[str], name: str = "CoNLL-U") -> Iterator[Tree | 
 def _rows(sentence: ParsedSentence) -> tuple[list[str], str]:
     """Return a row for each word, and the text that the rows spell."""
     words = sentence.words
-    bits = [] if sentence.tree is None else _bits(sentence.tree)
+    bits = (
+        [] if sentence.tree is None else [each.bit for each in parse_bits(sentence.tree, _escaped)]
+    )
     universal = iter(() if sentence.tree is None else universal_tags(sentence.tree))
     rows, text = [], ""
     for place, (word, bit) in enumerate(zip(words, bits, strict=True)):
@@ -99,23 +102,38 @@ def _row(place: int, form: str, tags: tuple[str, str], misc: str) -> str:
     return "\t".join([str(place), form, "_", universal, tag, "_", "_", "_", "_", misc])
 
 
-def _bits(tree: Tree) -> list[str]:
-    """Return the brackets around each word."""
-    bits: list[str] = []
+class Leaf(NamedTuple):
+    """A word of a tree, and its parse bit."""
+
+    word: str
+    tag: str
+    """Empty for a word without a part of speech."""
+    bit: str
+
+
+def parse_bits(tree: Tree, written: Callable[[str], str] = str) -> list[Leaf]:
+    """Return each word with the brackets around it, whose labels are as ``written`` has them.
+    Raises TreeError for a constituent without words."""
+    leaves: list[Leaf] = []
     opened = ""
     stack: list[Tree | str | None] = [tree]
     while stack:
         node = stack.pop()
         if node is None:
-            bits[-1] += ")"
-        elif isinstance(node, str) or (node.is_preterminal and node.label not in ("", "_")):
-            bits.append(f"{opened}*")
+            leaves[-1] = leaves[-1]._replace(bit=leaves[-1].bit + ")")
+        elif isinstance(node, str):
+            leaves.append(Leaf(node, "", f"{opened}*"))
             opened = ""
+        elif node.is_preterminal and node.label not in ("", "_"):
+            leaves.append(Leaf(str(node.children[0]), node.label, f"{opened}*"))
+            opened = ""
+        elif not node.children:
+            raise TreeError("not-a-tree", f"{node.label}: a constituent without words")
         else:
-            opened += f"({_escaped(node.label)}"
+            opened += f"({written(node.label)}"
             stack.append(None)
             stack.extend(reversed(node.children))
-    return bits
+    return leaves
 
 
 def _tree(words: list[list[str]], place: str) -> Tree | None:

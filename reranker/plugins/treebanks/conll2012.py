@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from reranker.errors import TreeError
+from reranker.outputs.conllu import parse_bits
 from reranker.plugins.treebanks.pieces import broken, piece
 from reranker.trees.tree import MAX_WORDS, WHITE_SPACE, Tree
 from reranker.trees.treebank import TreePiece
@@ -51,26 +51,8 @@ def _piece(start: int, end: int, parts: list[str], problem: str) -> TreePiece:
 def write(tree: Tree, position: int) -> str:
     """Return the rows of a tree, and the blank line that ends them. Raises TreeError for a
     constituent without words."""
-    words: list[tuple[str, str]] = []
-    bits: list[str] = []
-    opened = ""
-    stack: list[Tree | str | None] = [tree]
-    while stack:
-        node = stack.pop()
-        if node is None:
-            bits[-1] += ")"
-        elif isinstance(node, str) or node.is_preterminal:
-            word, tag = (node, _NONE) if isinstance(node, str) else (node.children[0], node.label)
-            words.append((str(word), tag))
-            bits.append(f"{opened}*")
-            opened = ""
-        elif not node.children:
-            raise TreeError("not-a-tree", f"{node.label}: a constituent without words")
-        else:
-            opened += f"({node.label}"
-            stack += [None, *reversed(node.children)]
     rows = (
-        f"trees\t0\t{place}\t{word}\t{tag}\t{bit}\t-\t-\t-\t-\t*\t-\n"
-        for place, ((word, tag), bit) in enumerate(zip(words, bits, strict=True))
+        f"trees\t0\t{place}\t{word}\t{tag or _NONE}\t{bit}\t-\t-\t-\t-\t*\t-\n"
+        for place, (word, tag, bit) in enumerate(parse_bits(tree))
     )
     return "".join(rows) + "\n"
