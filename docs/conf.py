@@ -19,7 +19,15 @@ project = "parse-reranker"
 version = release = version_of("parse-reranker")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "reference"]
 # Pages for developers and about experiments stay in the repository.
-OFF_SITE = ["research", "developing", "analysis.md", "architecture.md", "dependencies.md", "other-formats.md", "tutorial/plugin.md"]  # fmt: skip  # noqa: E501
+OFF_SITE = [
+    "research",
+    "developing",
+    "analysis.md",
+    "architecture.md",
+    "dependencies.md",
+    "other-formats.md",
+    "tutorial/plugin.md",
+]
 exclude_patterns = ["*.json", *OFF_SITE]
 html_theme = "furo"
 html_title = "parse-reranker"

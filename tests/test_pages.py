@@ -30,7 +30,7 @@ PAGES = [
 
 DOCS = ROOT / "docs"
 _OFF_SITE = ast.literal_eval(
-    re.findall(r"^OFF_SITE = (.*)$", (DOCS / "conf.py").read_text("utf-8"), re.MULTILINE)[0]
+    re.findall(r"^OFF_SITE = (\[.*?\])$", (DOCS / "conf.py").read_text("utf-8"), re.M | re.S)[0]
 )
 LONG = {"architecture.md": 3_400, "lab-notes.md": 8_500}  # words
 

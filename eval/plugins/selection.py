@@ -49,7 +49,7 @@ validate_every = 0
 minimum_tags = 5
 keep = "last"
 """
-"""Of a model that 500 trees train in half a minute."""
+"""Settings of a model that 500 trees train in half a minute."""
 
 
 @reporting_errors("selection")

@@ -33,15 +33,16 @@ class Place(NamedTuple):
     gold: str
     """The labels in the treebank, outermost first; empty for none."""
     probability: float | None
-    """Of the least probable of them."""
+    """Probability of the least probable of these labels."""
     likely: str
     """The most probable label that the treebank has not; empty for none."""
     likely_probability: float | None
     others: int
-    """How often the same words, between the same words, have other brackets in the treebank."""
+    """Places of the treebank where the same words, between the same words, have other brackets."""
     occurrences: int
+    """Places of the treebank with the same words between the same words."""
     is_alone: bool
-    """Whether no other place of the treebank has these labels above each other."""
+    """True if no other place of the treebank has these labels above each other."""
     words: str
 
 

@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class _WithoutPattern(argparse.Action):
-    """A flag with which the first name is no pattern but a file, maybe the only one."""
+    """Makes the pattern optional: with this flag, every name is a file."""
 
     def __call__(
         self,

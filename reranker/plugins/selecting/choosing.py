@@ -26,9 +26,9 @@ class Uncertain(NamedTuple):
     file: str
     line: int
     entropy: float
-    """In nats."""
+    """Entropy of the distribution over its trees, in nats."""
     words: str
-    """With spaces between them."""
+    """Words, with spaces between them."""
     text: str
     tree: str
     """The parser's most probable, to be corrected."""
@@ -58,17 +58,18 @@ class Chosen(NamedTuple):
     sentences: list[Uncertain]
     words: int
     same: int
-    """How many sentences were left out, having the words of another, but for digits and case."""
+    """Number of sentences left out because another has the same words, but for digits and case."""
     near_annotated: int
-    """How many were left out, being near-duplicates of annotated ones."""
+    """Number of sentences left out as near-duplicates of annotated ones."""
     near_chosen: int
+    """Number of sentences left out as near-duplicates of chosen ones."""
     is_pool_used_up: bool
-    """Whether the budget is not spent, but ``POOL`` sentences are."""
+    """True if all ``POOL`` sentences were tried before the budget was spent."""
 
 
 def choose(sentences: Iterable[Uncertain], budget: Budget, annotated: Iterable[str] = ()) -> Chosen:
-    """Take the sentence of the greatest ``value`` that is no near-duplicate of one taken before or
-    ``annotated`` and that the budget still allows, again and again. Ties go to the first."""
+    """Choose sentences by ``value``, the greatest first, as long as the budget allows. Leave out
+    near-duplicates of ``annotated`` sentences and of those chosen before. Ties go to the first."""
     pool, same = _pool(sentences)
     overlap = Overlap([each.words for each in pool])
     left_out = set[int]()

@@ -44,7 +44,7 @@ class _Word(NamedTuple):
     span: tuple[int, int]
     line: TextSentence
     begins: bool
-    """Whether a sentence begins here for sure."""
+    """True if a sentence certainly begins here."""
 
 
 class Transcript(ParsedText):

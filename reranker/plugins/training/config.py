@@ -45,8 +45,8 @@ class TrainingConfig(RunConfig):
         self.at_least_one("batch_size", "sequence_length", "non_monotone_interval")
         if self.recipe == "paper" and self.keep == "last":
             raise ValueError(
-                "keep = last needs another recipe: the paper's goes on from the best weights as "
-                "long as they improve"
+                "keep = last does not go with recipe = paper, which returns to the best weights "
+                "until they stop improving"
             )
         if self.recipe != "fast" and self.shards > self.batch_size:
             raise ValueError(

@@ -127,7 +127,7 @@ def _depths(nodes: Mapping[str, Row]) -> dict[str, int]:
 
 def _parent(row: Row, nodes: Mapping[str, Row]) -> str:
     if row.parent != _ROOT and row.parent not in nodes:
-        raise TreeError("not-a-tree", f"there is no constituent {row.parent}")
+        raise TreeError("not-a-tree", f"a parent that does not exist: {row.parent}")
     return row.parent
 
 

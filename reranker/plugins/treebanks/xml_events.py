@@ -69,8 +69,8 @@ class _Parser:
 
 
 def events(lines: Iterable[str], sentence: str) -> Iterator[Event | tuple[int, TreeError]]:
-    """Yield the starts and ends of elements, and the line and the fault of what is no XML, after
-    which reading goes on with the next line that begins a ``sentence``."""
+    """Yield the starts and ends of elements. For text that is not XML, yield its line and the
+    fault, and continue at the next line that begins a ``sentence``."""
     parser: _Parser | None = _Parser()
     is_first = True
     number = 0

@@ -292,6 +292,6 @@ def test_what_text_cannot_have(path: Path, settings: str, reason: str) -> None:
 def test_the_papers_recipe_keeps_the_best(path: Path) -> None:
     """Were the last weights counted as better each time, it would never end."""
     assert refusal(path, '[training]\nrecipe = "paper"\nkeep = "last"\n') == (
-        "keep = last needs another recipe: the paper's goes on from the best weights as long as "
-        "they improve"
+        "keep = last does not go with recipe = paper, which returns to the best weights until they "
+        "stop improving"
     )

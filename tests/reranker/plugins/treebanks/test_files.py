@@ -177,7 +177,7 @@ def test_broken_sentences_are_named_and_the_others_read(tmp_path: Path) -> None:
     ]
     rows = EXPORT_3.replace("\tOA\t500\n#5", "\tOA\t777\n#5") + "#BOS 2\nJa\tITJ\t--\t--\tx\n"
     assert said(write(tmp_path / "t.export", rows)) == [
-        "6: not-a-tree: there is no constituent 777",
+        "6: not-a-tree: a parent that does not exist: 777",
         "16: not-a-tree: no #EOS up to the end of the file",
     ]
     rows = EXPORT_3.replace("S\t--\t--\t0", "S\t--\t--\t501")
