@@ -46,7 +46,7 @@ None to the exit status. ``children``: modules that run in child processes of th
 and a function for warnings to ``TreePiece``s (reranker.trees.treebank), by the ``treebank`` of a
 ``Kind`` (reranker.files.kinds). ``tree-files``: modules that write such, with ``write(tree,
 position)``, and ``START`` and ``END`` of a file. ``changes``: modules of `rerank convert --clean`
-with ``add_arguments`` and ``change(arguments)``, a function from a tree to a tree, or None."""
+with ``add_arguments``, its ``FLAGS``, and ``change(arguments)``: a function of a tree, or None."""
 
 
 class Entry(NamedTuple):

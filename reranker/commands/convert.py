@@ -91,8 +91,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Convert as the flags say; returns the exit code."""
     if arguments.clean:
         return _clean(arguments)
-    for name in ("newer_tags", "without", "drop", "separators", "binarize", "unbinarize"):
-        if getattr(arguments, name, None):
+    changes = [registry.load("changes", name) for name in registry.names("changes")]
+    others = (flag for module in changes for flag in module.FLAGS)
+    for name in ("newer_tags", "without", "drop", "separators", *others):
+        if getattr(arguments, name):
             raise InputError(f"--{name.replace('_', '-')} is for --clean")
     start, write, end = _tree_file(arguments.to)
     inputs = nbest_files.inputs(arguments)

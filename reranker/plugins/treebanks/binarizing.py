@@ -10,6 +10,7 @@ from reranker.errors import InputError, TreeError
 from reranker.plugins.grep.heads import head
 from reranker.trees.tree import Tree
 
+FLAGS = ("binarize", "unbinarize")
 _MARK = "@"
 Child = Tree | str
 
