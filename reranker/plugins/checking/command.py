@@ -46,7 +46,7 @@ Row = tuple[float, int, str, int, Place, str, str]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank check`` to ``parser``."""
-    others = argparse.ArgumentParser()
+    others = argparse.ArgumentParser()  # what TreeFiles reads besides, with its defaults
     tree_files.add_arguments(others)
     parser.set_defaults(**{**vars(others.parse_args(["-"])), "form": "trees"})
     add = parser.add_argument

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from reranker.errors import TreeError
 from reranker.parsers.parser import Parser
 from reranker.plugins.clauses import clause
 from reranker.plugins.clauses.clause import LABELS, Clause, Range
-from reranker.plugins.grep.given import given_parses
+from reranker.plugins.grep.given import given_parses, read_each
 from reranker.plugins.grep.matches import Words, matches
 from reranker.plugins.grep.parses import Parses
 from reranker.plugins.grep.pattern import Pattern
@@ -21,7 +19,6 @@ from reranker.trees.tree import Tree
 if TYPE_CHECKING:
     import nltk
 
-logger = logging.getLogger(__name__)
 _PATTERN = Pattern("|".join(LABELS))
 
 
@@ -74,10 +71,5 @@ def clauses(
 
     Raises InputError if the parser or its model is missing.
     """
-    found = []
-    for parses in given_parses(text, form, words, parser, parser_model):
-        try:
-            found.append(SentenceClauses.of(parses))
-        except TreeError as error:
-            logger.warning("%s:%d: left out: %s", parses.file, parses.line, error)
-    return found
+    parses = given_parses(text, form, words, parser, parser_model)
+    return [*read_each(parses, SentenceClauses.of)]

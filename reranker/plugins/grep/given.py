@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from reranker.errors import TreeError
 from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import CANDIDATES, Parser, temperature_of
 from reranker.parsers.running import ParsedLists
 from reranker.plugins.grep.parses import Parses, from_nbest
 from reranker.text.conventions import Convention
-from reranker.text.given import sentences
+from reranker.text.given import sentences as sentences_of
 from reranker.text.splitting import Form
 from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:
     import nltk
 
+Result = TypeVar("Result")
 logger = logging.getLogger(__name__)
 
 
@@ -41,8 +43,17 @@ def given_parses(
         options["candidates"] = CANDIDATES
     chosen = kept_parser(parser, **options)
     scale = temperature_of(chosen) if temperature is None else temperature
-    for nbest in ParsedLists(chosen, sentences(text, form, words), 1):
+    for nbest in ParsedLists(chosen, sentences_of(text, form, words), 1):
         for rejected in nbest.rejected:
             logger.warning("text:%d: left out: %s", rejected.line, rejected.message)
         if parses := from_nbest(nbest, scale, lambda _: None):
             yield parses
+
+
+def read_each(sentences: Iterable[Parses], read: Callable[[Parses], Result]) -> Iterator[Result]:
+    """Yield the result of ``read`` for each sentence; log those that a TreeError leaves out."""
+    for parses in sentences:
+        try:
+            yield read(parses)
+        except TreeError as error:
+            logger.warning("%s:%d: left out: %s", parses.file, parses.line, error)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
-from reranker.errors import TreeError
 from reranker.files.table import data_frame
 from reranker.parsers.parser import Parser
-from reranker.plugins.grep.given import given_parses
-from reranker.plugins.grep.parses import Parses
+from reranker.plugins.grep.given import given_parses, read_each
 from reranker.plugins.measure.measures import Counted, Difference, Row, Totals, differences
 from reranker.text.conventions import Convention
 from reranker.text.splitting import Form
@@ -19,8 +16,6 @@ from reranker.trees.tree import Tree
 if TYPE_CHECKING:
     import nltk
     import pandas
-
-logger = logging.getLogger(__name__)
 
 
 class Measurement:
@@ -76,12 +71,4 @@ def measure(
     Raises InputError if the parser or its model is missing.
     """
     parses = given_parses(text, form, words, parser, parser_model, temperature)
-    return Measurement(_counted(parses))
-
-
-def _counted(sentences: Iterable[Parses]) -> Iterator[Counted]:
-    for parses in sentences:
-        try:
-            yield Counted.of(parses)
-        except TreeError as error:
-            logger.warning("%s:%d: left out: %s", parses.file, parses.line, error)
+    return Measurement(read_each(parses, Counted.of))

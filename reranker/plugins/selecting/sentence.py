@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reranker.errors import TreeError
 from reranker.languages import UNSPACED
 from reranker.parsers.parser import Parser
-from reranker.plugins.grep.given import given_parses
+from reranker.plugins.grep.given import given_parses, read_each
 from reranker.plugins.grep.matches import Words
 from reranker.plugins.grep.parses import Parses
 from reranker.plugins.selecting.choosing import Budget, Uncertain, choose
@@ -19,7 +18,6 @@ from reranker.trees.constituents import constituents
 from reranker.trees.linearize import cleaned, linearize
 from reranker.trees.treebank import placed_trees
 
-logger = logging.getLogger(__name__)
 MOST_NEW = 0.4
 """Sentences with a greater share of words that are new to the parser are most likely of another
 language: 0.3 % of the sentences of GUM's dev set have it, and all of the Indonesian one's."""
@@ -87,13 +85,6 @@ def select(
 
     Raises InputError if the parser or its model is missing, and for treebanks without trees.
     """
-
-    def known() -> Iterator[Uncertain]:
-        for parses in given_parses(text, form, words, parser, parser_model):
-            try:
-                yield uncertain(parses)
-            except TreeError as error:
-                logger.warning("%s:%d: left out: %s", parses.file, parses.line, error)
-
+    known = read_each(given_parses(text, form, words, parser, parser_model), uncertain)
     sentences = annotated_sentences(annotated) if annotated else ()
-    return choose(known(), Budget(number, budget), sentences).sentences
+    return choose(known, Budget(number, budget), sentences).sentences

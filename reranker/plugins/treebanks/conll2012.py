@@ -7,14 +7,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from reranker.outputs.conllu import parse_bits
-from reranker.plugins.treebanks.pieces import broken, piece
+from reranker.plugins.treebanks.pieces import WORD_BRACKETS, broken, piece
 from reranker.trees.tree import MAX_WORDS, WHITE_SPACE, Tree
 from reranker.trees.treebank import TreePiece
 
 START, END = "#begin document (trees); part 000\n", "#end document\n"
 _NONE = "-"  # no tag
 _SPACE = re.compile(r"[ \t]+")
-_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 
 
 def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterator[TreePiece]:
@@ -35,7 +34,7 @@ def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterato
         elif len(parts) >= MAX_WORDS:
             problem = f"more than {MAX_WORDS} words"
         else:
-            word, tag = cells[3].translate(_BRACKETS), cells[4].translate(_BRACKETS)
+            word, tag = cells[3].translate(WORD_BRACKETS), cells[4].translate(WORD_BRACKETS)
             leaf = word if tag == _NONE else f"({tag} {word})"
             parts.append(f"{before} {leaf}{behind}")
     if start:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from reranker.errors import TreeError
-from reranker.plugins.treebanks.pieces import broken
+from reranker.plugins.treebanks.pieces import WORD_BRACKETS, broken
 from reranker.trees.tree import MAX_DEPTH, MAX_WORDS, ROOT_LABELS, WHITE_SPACE, Tree
 from reranker.trees.treebank import TreePiece
 
@@ -16,7 +16,6 @@ NONE = "--"
 MOST_ROWS = 4 * MAX_WORDS
 _MOST_MOVES = 2_000_000  # of words from constituent to constituent: seconds
 _ROOT = ""  # what has no other parent belongs to it
-_WORD = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 _LABEL = str.maketrans({"(": "*LRB*", ")": "*RRB*"})  # $( as in NEGRA's own trees in brackets
 
 
@@ -84,7 +83,7 @@ def _tree(words: Sequence[Row], nodes: Mapping[str, Row]) -> tuple[Tree, bool]:
         )
     parts: dict[str, list[_Part]] = {name: [] for name in (*nodes, _ROOT)}
     for place, (row, parent) in enumerate(zip(words, _lowered(words, nodes), strict=True)):
-        word = _symbol(row.word or "", _WORD)
+        word = _symbol(row.word or "", WORD_BRACKETS)
         leaf = word if row.label == NONE else Tree(_symbol(row.label, _LABEL), (word,))
         parts[parent].append(_Part(place, place + 1, row.edge == "HD", leaf))
     is_discontinuous = False
