@@ -448,7 +448,7 @@ def coarse_output(
     if _share(len(weight), frequent, clusters) == 1:
         return None
     rare, rare_bias = weight[frequent:].double(), bias[frequent:].double()
-    cluster = _clusters(rare, clusters)
+    cluster = _clusters(weight[frequent:].float(), clusters)
     shares = rare_bias.exp()
     sums = torch.zeros_like(rare[:clusters, 0]).index_add_(0, cluster, shares)
     centers = torch.zeros_like(rare[:clusters]).index_add_(0, cluster, rare * shares.unsqueeze(1))
@@ -469,8 +469,13 @@ def _clusters(points: Tensor, count: int) -> Tensor:
     """Return the cluster of each point: k-means from points evenly spread over the frequencies."""
     centers = points[torch.linspace(0, len(points) - 1, count).long()]
     for _ in range(_ROUNDS):
+        # Of the squared distance |x|^2 - 2 (x c - |c|^2 / 2), only the bracket tells centers apart.
+        half = (centers * centers).sum(1) / 2
         nearest = torch.cat(
-            [torch.cdist(some, centers).argmin(1) for some in torch.split(points, 512)]
+            [
+                torch.addmm(half, some, centers.T, beta=-1).argmax(1)
+                for some in torch.split(points, 512)
+            ]
         )
         sizes = torch.bincount(nearest, minlength=count).unsqueeze(1)
         sums = torch.zeros_like(centers).index_add_(0, nearest, points)

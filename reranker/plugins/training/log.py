@@ -105,7 +105,7 @@ class TrainingLog(Log):
                 file.write(json.dumps(row) + "\n")
         self._file = path.open("a", encoding="utf-8")
         self._board: Board | None = None
-        self._next_plot, self._is_drawn = 0.0, True
+        self._next_plot, self._is_drawn = time.monotonic() + _PLOT_INTERVAL, True
         try:
             with write_errors(folder):
                 self._board = Board(folder, resume_at)
