@@ -120,10 +120,8 @@ def closed_while_idle(client: httpx.Client) -> float:
 
 def until_others_have_gone(server: Server) -> None:
     """Wait for the end of another test's connections, which the server may not have noticed yet."""
-    url = f"{server.url}/metrics"
-    until(
-        lambda: "\nrerank_connections 1.0\n" in httpx.get(url, timeout=PATIENCE, verify=False).text
-    )
+    with server.client() as client:
+        until(lambda: "\nrerank_connections 1.0\n" in client.get("/metrics").text)
 
 
 def test_idle_connections_make_room(crowded: Server) -> None:

@@ -125,12 +125,12 @@ def test_a_shipped_checkpoint_scores_as_when_it_was_made() -> None:
 
 QUICK: dict[str, Any] = {"minimum_count": 1, "validate_every": 0}
 FAST = TrainingConfig(
-    **QUICK, epochs=12, learning_rate=0.03, batch_tokens=80, warmup_batches=3
+    **QUICK, epochs=4, learning_rate=0.05, batch_tokens=80, warmup_batches=3
 )  # fmt: skip
 PAPER = TrainingConfig(
     **QUICK,
     recipe="paper",
-    epochs=4,  # of each phase
+    epochs=2,  # of each phase
     learning_rate=2.0,
     weight_decay=0.0,
     batch_size=2,
@@ -161,7 +161,7 @@ def test_training_learns(run: str, tmp_path: Path) -> None:
     out = tmp_path / "model.pt"
     with no_plots():
         perplexity = train(LanguageModelRun(config, TREES, DEV), out, tmp_path / "log")
-    assert perplexity < 8, "that of the symbols' frequencies is 16"
+    assert perplexity < 5, "that of the symbols' frequencies is 16"
     checkpoint = load_checkpoint(out)
     dev = [checkpoint.vocabulary.encode(tokens) for tokens in DEV]
     again = dev_perplexity(checkpoint.model, dev, checkpoint.vocabulary.eos)

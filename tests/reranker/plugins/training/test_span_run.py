@@ -52,7 +52,7 @@ def encoder(tmp_path: Path) -> PretrainedEncoder:
 
 
 def test_it_learns_where_constituents_are(tmp_path: Path) -> None:
-    config = replace(CONFIG, epochs=40)
+    config = replace(CONFIG, epochs=10)
     perplexity = train(config, TREES, DEV, tmp_path / "m.pt", tmp_path / "log")
     assert perplexity < 1.5, "guessing is 80 labels' worth"
     information = load_span_model(tmp_path / "m.pt").information
@@ -209,7 +209,7 @@ TAGGED = [
 
 
 def test_tags_are_learned_beside_spans(tmp_path: Path) -> None:
-    config = replace(CONFIG, epochs=40, minimum_tags=1)
+    config = replace(CONFIG, epochs=15, minimum_tags=1)
     train(config, TAGGED, TAGGED[:4], tmp_path / "m.pt", tmp_path / "log")
     checkpoint = load_span_model(tmp_path / "m.pt")
     assert set(checkpoint.vocabulary.tags) == {tag for tree in TAGGED for tag in tree.tags}

@@ -113,7 +113,7 @@ def test_adam_as_the_thesis_prints_it() -> None:
 
 
 def test_a_text_is_learned_and_a_killed_run_resumes(tmp_path: Path) -> None:
-    config = replace(THESIS, epochs=15)
+    config = replace(THESIS, epochs=10)
     perplexity = train(config, LINES, LINES[:7], tmp_path / "m.pt", tmp_path / "log")
     checkpoint = load_checkpoint(tmp_path / "m.pt")
     assert perplexity < 3, "9 symbols"
@@ -121,8 +121,8 @@ def test_a_text_is_learned_and_a_killed_run_resumes(tmp_path: Path) -> None:
     again = text_perplexity(checkpoint.model, run.dev, checkpoint.vocabulary.eos, run.opening)
     assert again == pytest.approx(perplexity, rel=1e-5)
     # Articles of 9 and 6 tokens, six of each, which are two columns; their openings are given.
-    assert checkpoint.information["tokens"] == 15 * (6 * (9 + 6) - 12)
-    half = replace(config, epochs=5)
+    assert checkpoint.information["tokens"] == 10 * (6 * (9 + 6) - 12)
+    half = replace(config, epochs=3)
     train(half, LINES, LINES[:7], tmp_path / "n.pt", tmp_path / "again")
     train(config, LINES, LINES[:7], tmp_path / "n.pt", tmp_path / "again")
     resumed = load_checkpoint(tmp_path / "n.pt").model.state_dict()
