@@ -58,6 +58,10 @@ class Entry(NamedTuple):
     help: str = ""  # the line of `rerank --help`
 
 
+def _of_plugin(name: str, help: str) -> Entry:
+    return Entry(f"reranker.plugins.{name}.command", help)
+
+
 _TREEBANKS = "reranker.plugins.treebanks"
 _READ = ("conll2012", "conllu", "corenlp_json", "corenlp_xml", "export", "tigerxml")
 _WRITTEN = ("conll2012", "conllu", "export")
@@ -69,37 +73,25 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "reranker.commands.parse",
             "text in, the best tree of each sentence out: parse and rerank",
         ),
-        "show": Entry(
-            "reranker.plugins.showing.command",
-            "draw trees: the best beside the parser's first, right or wrong",
+        "show": _of_plugin(
+            "showing", "draw trees: the best beside the parser's first, right or wrong"
         ),
-        "grep": Entry(
-            "reranker.plugins.grep.command", "search trees, parser output or text for a pattern"
+        "grep": _of_plugin("grep", "search trees, parser output or text for a pattern"),
+        "measure": _of_plugin(
+            "measure", "how complex the syntax of a text is, and how sure that is"
         ),
-        "measure": Entry(
-            "reranker.plugins.measure.command",
-            "how complex the syntax of a text is, and how sure that is",
+        "clauses": _of_plugin(
+            "clauses", "the clauses of a text, of which kind, and how sure that is"
         ),
-        "clauses": Entry(
-            "reranker.plugins.clauses.command",
-            "the clauses of a text, of which kind, and how sure that is",
+        "surprisal": _of_plugin(
+            "surprisal", "what each word of a text costs a reader: its surprisal"
         ),
-        "surprisal": Entry(
-            "reranker.plugins.surprisal.command",
-            "what each word of a text costs a reader: its surprisal",
-        ),
-        "spoken": Entry("reranker.plugins.spoken.command", "transcripts in, sentences and trees"),
+        "spoken": _of_plugin("spoken", "transcripts in, sentences and trees"),
         "serve": Entry("reranker.commands.serve", "rerank over HTTP, with a web page"),
         "models": Entry("reranker.commands.models", "the language models that are installed"),
         "eval": Entry("reranker.commands.evaluate", "EVALB's figures for two treebank files"),
-        "check": Entry(
-            "reranker.plugins.checking.command",
-            "the brackets of a treebank that are most likely wrong",
-        ),
-        "select": Entry(
-            "reranker.plugins.selecting.command",
-            "the sentences of a text to annotate next",
-        ),
+        "check": _of_plugin("checking", "the brackets of a treebank that are most likely wrong"),
+        "select": _of_plugin("selecting", "the sentences of a text to annotate next"),
         "compare": Entry(
             "reranker.plugins.tuning.compare_command",
             "whether the difference of two parsers' F1 is more than chance",
@@ -110,29 +102,20 @@ _OURS: dict[Group, dict[str, Entry]] = {
         "convert": Entry(
             "reranker.commands.convert", "convert n-best files from one format to another"
         ),
-        "tune": Entry(
-            "reranker.plugins.tuning.command",
-            "find the best --lm-weight and more, from ranked output and gold",
+        "tune": _of_plugin(
+            "tuning", "find the best --lm-weight and more, from ranked output and gold"
         ),
-        "train": Entry(
-            "reranker.plugins.training.command",
-            "train a language model on a treebank, or an encoder-decoder",
+        "train": _of_plugin(
+            "training", "train a language model on a treebank, or an encoder-decoder"
         ),
-        "adapt": Entry(
-            "reranker.plugins.adapting.command",
-            "train the models on to your own kind of text, without a treebank",
+        "adapt": _of_plugin(
+            "adapting", "train the models on to your own kind of text, without a treebank"
         ),
-        "generate": Entry(
-            "reranker.plugins.generation.command", "trees, translations or headlines by beam search"
+        "generate": _of_plugin("generation", "trees, translations or headlines by beam search"),
+        "analyse": _of_plugin(
+            "analysis", "what models do: the papers' tables and figures about them"
         ),
-        "analyse": Entry(
-            "reranker.plugins.analysis.command",
-            "what models do: the papers' tables and figures about them",
-        ),
-        "cluster": Entry(
-            "reranker.plugins.cluster.command",
-            "rerank many files, here or on many machines, with Ray",
-        ),
+        "cluster": _of_plugin("cluster", "rerank many files, here or on many machines, with Ray"),
         "completion": Entry(
             "reranker.commands.completion", "print a script for tab completion in bash, zsh or fish"
         ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -104,31 +105,39 @@ def package_of(file: Path) -> str:
     return "/".join([top, *folders[:1]]) if top == "reranker" else top
 
 
+def defined(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and the definitions in it, without looking into expressions."""
+    yield node
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, (ast.stmt, ast.excepthandler, ast.match_case)):
+            yield from defined(inner)
+
+
 @functools.cache
-def documented() -> list[tuple[str, str, Documented, str]]:
-    """Return the package, place and docstring of each documented node, with the node.
+def documented() -> list[tuple[str, str, type[Documented], str]]:
+    """Return the package, place, kind and docstring of each documented node.
 
     Tests are left out: their docstrings describe a case.
     """
     found = []
     for folder in {package.partition("/")[0] for package in REACHED}:
         for file in sorted((ROOT / folder).rglob("*.py")):
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            for node in defined(ast.parse(file.read_text(encoding="utf-8"))):
                 if not isinstance(node, Documented) or getattr(node, "name", "").startswith(
                     "test_"
                 ):
                     continue
                 if text := ast.get_docstring(node):
                     place = f"{file.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}: {text:.60}"
-                    found.append((package_of(file), place, node, text))
+                    found.append((package_of(file), place, type(node), text))
     return found
 
 
 def docstrings(*kinds: type[Documented]) -> dict[str, list[tuple[str, str]]]:
     """Return the place and the docstring of each documented node of these kinds, by package."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for package, place, node, text in documented():
-        if isinstance(node, kinds):
+    for package, place, kind, text in documented():
+        if issubclass(kind, kinds):
             found.setdefault(package, []).append((place, text))
     return found
 
