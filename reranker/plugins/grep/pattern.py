@@ -10,10 +10,28 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import NoReturn, TypeVar
 
 from reranker.errors import InputError, TreeError
+from reranker.plugins.grep.conditions import (
+    Condition,
+    Group,
+    accepted,
+    any_of,
+    both,
+    either,
+    everything,
+    fulfilling,
+    labelled,
+    linked,
+    optional,
+    others,
+    related,
+    searching,
+    texts,
+    with_texts,
+    within,
+)
 from reranker.plugins.grep.relations import (
     RELATIONS,
     Nodes,
@@ -31,28 +49,24 @@ MAX_RELATIONS = 200
 MAX_DEPTH = 50
 MAX_WAYS = 20_000
 """For the nodes that ``=name`` can refer to, in one tree: a second or so."""
-REGEX_SECONDS = 0.5
-"""For one label or word."""
 
 _SHOWN = 60  # characters on both sides of a fault
-_REMEMBERED = 65_536  # answers of a regular expression
 
 _SPACE = re.compile(r"\s*+")
 # The possessive pronouns are the only names of the Penn Treebank in which a $ is no relation.
-_LITERAL = re.compile(r"(?:PRP|WP)\$|[^\s()\[\]<>|&!?:;=,.'\"`$%^@/*{}#]+")
+_LITERAL = re.compile(r"(?:PRP|WP)\$|(?!~)[^\s()\[\]<>|&!?:;=,.'\"`$%^@/*{}#]+")
 _QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*+)"')
 _REGEX = re.compile(r"/((?:[^/\\\n]|\\.)*+)/")
 _NAME = re.compile(r"[A-Za-z0-9_]+")
+_GROUP = re.compile(r"#([0-9]{1,3})%([A-Za-z0-9_]+)")
+_ROOT = re.compile(r"_ROOT_(?![\w-])")
 _NTH = re.compile(r"([<>])(-?[1-9][0-9]{0,4})")
 _NTH_LEAF = re.compile(r"(<<<|>>>)(-?[1-9][0-9]{0,4})")
 _EXACTLY = re.compile(r"<\.\.\.\s*+\{")
-_THROUGH = re.compile(r"([<>])\+\(")
+_THROUGH = re.compile(r"([<>.,])\+\(")
 _SIGN = re.compile("|".join(map(re.escape, sorted(RELATIONS, key=len, reverse=True))))
 
 T = TypeVar("T")
-Condition = Callable[[Table, int], int]
-"""Those of a set of nodes that fulfil it."""
-Accepts = Callable[[str], bool]
 
 
 class PatternError(InputError):
@@ -74,6 +88,7 @@ class Pattern:
         reader = _Reader(text)
         self._nodes = reader.whole()
         self._named = reader.named
+        self._texts = reader.texts
         self._referred = sorted(reader.references)
         self.names = tuple(reader.named)
         """Of nodes, as they are printed."""
@@ -81,7 +96,7 @@ class Pattern:
     def matching(self, table: Table) -> int:
         """Return the set of nodes that match. Raises TreeError (``too-long``) if names can stand
         for nodes in more than ``MAX_WAYS``, InputError if a regular expression takes too long."""
-        if not self._referred:
+        if not self._referred and not self._texts:
             return self._nodes(table)
         found = 0
         for _, matching in self._tried(table, self._referred):
@@ -93,20 +108,27 @@ class Pattern:
         Raises the errors of ``matching``."""
         found: dict[int, int] = {}
         for chosen, matching in self._tried(table, sorted({*self._referred, name})):
-            if matching:
-                found[chosen[name]] = found.get(chosen[name], 0) | matching
+            node = chosen[name]
+            if matching and node is not None:
+                found[node] = found.get(node, 0) | matching
         return found
 
-    def _tried(self, table: Table, names: list[str]) -> Iterator[tuple[dict[str, int], int]]:
-        """Yield nodes for these names, and what matches with them; then forget them."""
-        choices = [list(members(self._named[name](table))) for name in names]
-        if math.prod(map(len, choices)) > MAX_WAYS:
+    def _tried(self, table: Table, names: list[str]) -> Iterator[tuple[dict[str, int | None], int]]:
+        """Yield nodes for these names, and what matches with them and some texts of the variables;
+        then forget them. Where there are alternatives, a name may stand for no node."""
+        nodes = [[*members(self._named[name](table)), None] for name in names]
+        known = [
+            sorted({text for of in uses for text in of(table)}) for uses in self._texts.values()
+        ]
+        if math.prod(map(len, nodes)) * math.prod(map(len, known)) > MAX_WAYS:
             raise TreeError("too-long", "there are too many nodes that names can stand for")
-        for chosen in itertools.product(*choices):
-            table.chosen = dict(zip(names, chosen, strict=True))
-            table.known = {}
-            yield table.chosen, self._nodes(table)
-        table.chosen, table.known = {}, {}
+        for chosen in itertools.product(*nodes):
+            for found in itertools.product(*known):
+                table.chosen = dict(zip(names, chosen, strict=True))
+                table.texts = dict(zip(self._texts, found, strict=True))
+                table.known = {}
+                yield table.chosen, self._nodes(table)
+        table.chosen, table.texts, table.known = {}, {}, {}
 
 
 class _Reader:
@@ -116,81 +138,135 @@ class _Reader:
         self._text = text
         self._place = 0
         self._depth = self._relations = self._negations = 0
+        self._bar: int | None = None
+        self._visible: set[str] = set()  # names to which =name may refer here
         self.named: dict[str, Nodes] = {}
         self.references: set[str] = set()
+        self.texts: dict[str, list[Callable[[Table], set[str]]]] = {}
 
     def whole(self) -> Nodes:
-        nodes = self._pattern()
-        while self._take(":"):
-            # Another node, anywhere in the tree; mostly it begins with =name.
-            nodes = _fulfilling(nodes, _related(_everything, self._pattern()))
+        patterns, names = [self._segments()], [{*self._visible}]
+        while self._take("|"):
+            before = {*self._visible}
+            patterns.append(self._segments())
+            names.append(self._visible - before)
         if rest := self._text[self._ahead() : self._ahead() + 1]:
             closes = rest in ")]"
             self._fail(f"nothing is open for {rest!r}" if closes else f"{rest!r} is not expected")
+        if self._bar is not None and self._relations:
+            self._fail(
+                "this joins labels in tgrep2 and patterns in tregex: write A|B, or (A) | (B)",
+                self._bar,
+            )
+        condition = any_of([*map(within, patterns)], names)
+        return lambda table: condition(table, table.everything)
+
+    def _segments(self) -> Nodes:
+        nodes = self._pattern()
+        while self._take(":"):
+            # Another node, anywhere in the tree; mostly it begins with =name.
+            self._count_relation()
+            nodes = fulfilling(nodes, related(everything, self._pattern()))
         return nodes
 
     def _pattern(self) -> Nodes:
         """Read a node and its relations."""
         nodes = self._node()
-        return _fulfilling(nodes, self._some()) if self._at_relation() else nodes
+        return fulfilling(nodes, self._some()) if self._at_relation() else nodes
 
     def _node(self) -> Nodes:
         """Read a node alone; in parentheses, with its relations."""
         if self._take("("):
-            nodes = self._nested(self._pattern, ")")
+            nodes = self._nested(self._segments, ")")
             # Its other references are unknown while its own candidates are looked for.
             return self._with_name(nodes, lambda table: table.everything)
         is_negated = self._take("!")
         self._take("'")  # tgrep2's mark of the node to print
-        is_reference = self._peek("=")
-        nodes = self._reference() if is_reference else _described(self._alternatives())
-        if is_negated:
-            nodes = _others(nodes)
-        return nodes if is_reference else self._with_name(nodes, nodes)
+        if self._take("="):
+            name = self._reference()
+            return _negated(is_negated, lambda table: _bit(table.chosen[name]))
+        if self._take("~"):
+            nodes = _negated(is_negated, linked(self._reference()))
+            return self._with_name(nodes, lambda table: table.everything)
+        nodes = _negated(is_negated, self._alternatives())
+        return self._with_name(nodes, nodes)
 
-    def _reference(self) -> Nodes:
-        self._take("=")
+    def _reference(self) -> str:
         start = self._place
         name = self._word(_NAME, "a name")
-        if name not in self.named:
-            self._fail(f"no node before this is called ={name}, outside of negations", start)
+        if name not in self._visible:
+            reason = f"no node before this is called ={name}, outside of negations"
+            if name in self.named:
+                reason = f"={name} is in another alternative"
+            self._fail(reason, start)
         self.references.add(name)
-        return lambda table: 1 << table.chosen[name]
+        return name
 
-    def _alternatives(self) -> list[str | Accepts]:
-        alternatives = [self._alternative()]
-        while self._take("|", unless=self._at_relation):
-            alternatives.append(self._alternative())
-        return alternatives
+    def _alternatives(self) -> Nodes:
+        is_category = self._take("@")  # tregex's: without function tags, of all alternatives
+        alternatives = [self._alternative(is_category)]
+        while self._take("|", unless=self._joins_patterns):
+            is_category = self._take("@") or is_category
+            alternatives.append(self._alternative(is_category))
+        return either(alternatives)
 
-    def _alternative(self) -> str | Accepts:
+    def _joins_patterns(self) -> bool:
+        """Tell whether the bar just read is none between labels."""
+        if self._peek("(") or self._at_relation():
+            return True
+        bar = self._place - 1
+        if self._depth == 0 and (self._ahead() > bar + 1 or self._text[bar - 1].isspace()):
+            self._bar = bar if self._bar is None else self._bar
+        return False
+
+    def _alternative(self, is_category: bool) -> Nodes:
         """Read a label, or a test of labels."""
+
+        def cut(label: str) -> str:
+            return FUNCTION_TAG.sub("", label) if is_category else label
+
+        if self._match(_ROOT):
+            return lambda table: 1
         if self._take("__") or self._take("*"):
-            return lambda label: True
+            return lambda table: table.everything
         if self._take("i@"):
             if self._peek("/"):
-                return self._regex(ignores_case=True)
+                return self._regex(cut, ignores_case=True)
             lower = _unescaped(self._word(_QUOTED, 'i@/.../ or i@"..."')).lower()
-            return lambda label: label.lower() == lower
-        if self._take("@"):  # tregex's basic category: without function tags
-            category = self._word(_LITERAL, "a category")
-            return lambda label: FUNCTION_TAG.sub("", label) == category
-        if self._peek('"'):
-            return _unescaped(self._word(_QUOTED, "a closing '\"'"))
+            return accepted(lambda label: cut(label).lower() == lower)
         if self._peek("/"):
-            return self._regex()
-        return self._word(_LITERAL, 'a node, such as NP, /^NP/, "." or __')
+            return self._regex(cut)
+        if self._peek('"'):
+            wanted = _unescaped(self._word(_QUOTED, "a closing '\"'"))
+        else:
+            wanted = self._word(_LITERAL, 'a node, such as NP, /^NP/, "." or __')
+        return accepted(lambda label: cut(label) == wanted) if is_category else labelled(wanted)
 
-    def _regex(self, ignores_case: bool = False) -> Accepts:
+    def _regex(self, cut: Callable[[str], str], ignores_case: bool = False) -> Nodes:
         start = self._ahead()
         expression = self._word(_REGEX, "a closing '/'").replace("\\/", "/")
         if not ignores_case and self._text.startswith("i", self._place):
             self._place += 1
             ignores_case = True
         try:
-            return _searching(expression, ignores_case)
+            found, count = searching(expression, ignores_case)
         except ValueError as error:
             self._fail(f"not a regular expression: {error}", start)
+
+        def search(label: str) -> re.Match[str] | None:
+            return found(cut(label))
+
+        groups = []
+        while match := _GROUP.match(self._text, self._place):
+            group = Group(int(match[1]), match[2])
+            if group.number > count:
+                self._fail(f"the regular expression has {count} groups", self._place)
+            if self._negations and group.variable not in self.texts:
+                self._fail(f"nothing before this is called %{group.variable}", self._place)
+            self._place = match.end()
+            self.texts.setdefault(group.variable, []).append(texts(search, group.number))
+            groups.append(group)
+        return with_texts(search, groups) if groups else accepted(lambda each: bool(search(each)))
 
     def _with_name(self, nodes: Nodes, candidates: Nodes) -> Nodes:
         """Return the nodes; if a name that is referred to follows, only the node that is tried
@@ -201,62 +277,81 @@ class _Reader:
         self._place += 1
         start = self._place
         name = self._word(_NAME, "a name")
-        if name in self.named:
+        if name in self._visible:
             self._fail(f"two nodes are called ={name}", start)
         if not self._negations:  # in a negation it names no node
-            self.named[name] = candidates
+            self._visible.add(name)
+            known = [self.named[name]] if name in self.named else []
+            self.named[name] = either([*known, candidates])
 
         def named(table: Table) -> int:
-            chosen = table.chosen.get(name)
-            return nodes(table) if chosen is None else nodes(table) & 1 << chosen
+            if name not in table.chosen:
+                return nodes(table)
+            return nodes(table) & _bit(table.chosen[name])
 
         return named
 
     def _some(self) -> Condition:
-        conditions = [self._all()]
+        before = {*self._visible}
+        conditions, names = [self._all()], [self._visible - before]
         while self._take("|"):
+            visible, self._visible = self._visible, {*before}
             conditions.append(self._all())
-        return conditions[0] if len(conditions) == 1 else _any_of(conditions)
+            names.append(self._visible - before)
+            self._visible |= visible
+        return any_of(conditions, names)
 
     def _all(self) -> Condition:
         condition = self._relation()
         while self._take("&") or self._at_relation():
-            condition = _both(condition, self._relation())
+            condition = both(condition, self._relation())
         return condition
 
     def _relation(self) -> Condition:
         self._count_relation()
         if self._take("!"):
+            self._refuse("?")
             self._negations += 1
             negated = self._relation()
             self._negations -= 1
             return lambda table, nodes: nodes & ~negated(table, nodes)
         if self._take("?"):
+            self._refuse("!")
             before = {*self.named}
-            return _optional(self._relation(), {*self.named} - before)
-        if self._take("["):
-            return self._nested(self._some, "]")
+            return optional(self._relation(), {*self.named} - before)
+        for opening, closing in ("[]", "()"):
+            if self._take(opening):
+                return self._nested(self._some, closing)
         if self._match(_EXACTLY):
             return self._nested(self._exactly, "}")
-        return _related(self._targets(), self._node())
+        return related(self._targets(), self._node())
+
+    def _refuse(self, sign: str) -> None:
+        if self._peek(sign):
+            self._fail("a relation cannot be denied and optional")
 
     def _exactly(self) -> Condition:
         """Read the only children of a node, from first to last."""
-        condition, count = _related(nth_child(1, goes_down=True), self._node()), 1
+        condition, count = related(nth_child(1, goes_down=True), self._node()), 1
         while self._take(";") and not self._peek("}"):
             count += 1
             self._count_relation()
-            condition = _both(condition, _related(nth_child(count, goes_down=True), self._node()))
-        return _both(condition, with_children(count))
+            condition = both(condition, related(nth_child(count, goes_down=True), self._node()))
+        return both(condition, with_children(count))
 
     def _targets(self) -> Targets:
         if match := self._match(_THROUGH):
-            return through(self._nested(self._node, ")"), goes_down=match[1] == "<")
+            return through(self._nested(self._node, ")"), match[1])
         if match := self._match(_NTH_LEAF):
             return nth_leaf(int(match[2]), goes_down=match[1] == "<<<")
         if match := self._match(_NTH):
             return nth_child(int(match[2]), goes_down=match[1] == "<")
-        return RELATIONS[self._word(_SIGN, "a relation, such as <, <<, > or $.")]
+        sign = self._word(_SIGN, "a relation, such as <, <<, > or $.")
+        name = _NAME.match(self._text, self._place) if sign == "<=" else None
+        if name and name[0] in self._visible:
+            reason = f"write '< ={name[0]}' for the node of this name, '<= {name[0]}' for the label"
+            self._fail(reason, self._place - 1)
+        return RELATIONS[sign]
 
     def _count_relation(self) -> None:
         self._relations += 1
@@ -265,7 +360,7 @@ class _Reader:
 
     def _at_relation(self) -> bool:
         place = self._ahead()
-        while self._text.startswith(("!", "?"), place):
+        while self._text.startswith(("!", "?", "("), place):
             place = self._ahead(place + 1)
         signs = (_SIGN, _NTH, _NTH_LEAF, _THROUGH, _EXACTLY)
         return self._text.startswith("[", place) or any(
@@ -319,93 +414,14 @@ class _Reader:
         raise PatternError(self._text, self._ahead() if place is None else place, reason)
 
 
-def _described(alternatives: list[str | Accepts]) -> Nodes:
-    labels = [each for each in alternatives if isinstance(each, str)]
-    tests = [each for each in alternatives if not isinstance(each, str)]
-
-    def nodes(table: Table) -> int:
-        found = 0
-        for label in labels:
-            found |= table.places.get(label, 0)
-        for accepts in tests:
-            for label, places in table.places.items():
-                if accepts(label):
-                    found |= places
-        return found
-
-    return nodes
+def _negated(is_negated: bool, nodes: Nodes) -> Nodes:
+    return others(nodes) if is_negated else nodes
 
 
-def _others(nodes: Nodes) -> Nodes:
-    return lambda table: table.everything & ~nodes(table)
-
-
-def _fulfilling(nodes: Nodes, condition: Condition) -> Nodes:
-    def fulfilling(table: Table) -> int:
-        if fulfilling not in table.known:
-            table.known[fulfilling] = condition(table, nodes(table))
-        return table.known[fulfilling]
-
-    return fulfilling
-
-
-def _everything(table: Table, node: int) -> int:
-    return table.everything
-
-
-def _related(targets: Targets, others: Nodes) -> Condition:
-    def related(table: Table, nodes: int) -> int:
-        wanted = others(table) if nodes else 0
-        if not wanted:
-            return 0
-        return sum(1 << node for node in members(nodes) if targets(table, node) & wanted)
-
-    return related
-
-
-def _optional(condition: Condition, names: set[str]) -> Condition:
-    """Return a condition that always holds, unless one of the ``names`` in it stands for a node."""
-
-    def optional(table: Table, nodes: int) -> int:
-        return nodes if names.isdisjoint(table.chosen) else condition(table, nodes)
-
-    return optional
-
-
-def _both(first: Condition, second: Condition) -> Condition:
-    return lambda table, nodes: second(table, first(table, nodes))
-
-
-def _any_of(conditions: list[Condition]) -> Condition:
-    def fulfilling(table: Table, nodes: int) -> int:
-        found = 0
-        for condition in conditions:
-            found |= condition(table, nodes & ~found)
-        return found
-
-    return fulfilling
+def _bit(node: int | None) -> int:
+    """Return the set of a node, or of none."""
+    return 0 if node is None else 1 << node
 
 
 def _unescaped(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
-
-
-def _searching(expression: str, ignores_case: bool) -> Accepts:
-    """Return a test whether a label contains a match of a regular expression. Raises ValueError."""
-    from nltk import redos  # bounded in time and size; loading nltk takes a second
-
-    try:
-        searched = redos.compile(expression, re.IGNORECASE if ignores_case else 0)
-    except redos.error as error:
-        raise ValueError(error) from error
-
-    @lru_cache(_REMEMBERED)
-    def accepts(label: str) -> bool:
-        try:
-            return searched.search(label, timeout=REGEX_SECONDS) is not None
-        except TimeoutError:
-            raise InputError(
-                f"pattern: /{expression}/ takes more than {REGEX_SECONDS} s for {label[:60]!r}"
-            ) from None
-
-    return accepts

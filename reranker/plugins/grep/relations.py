@@ -43,26 +43,22 @@ def with_children(count: int) -> Callable[[Table, int], int]:
     )
 
 
-def through(nodes: Nodes, goes_down: bool) -> Targets:
-    """Return all nodes below, or above, with none but these nodes between."""
+def through(nodes: Nodes, sign: str) -> Targets:
+    """Return all nodes to which a chain of the relation leads, with none but these nodes
+    between."""
+    step, goes_left = RELATIONS[sign], sign in (">", ",")
 
-    def down(table: Table, node: int) -> int:
-        between = nodes(table)
-        found = waiting = table.children_of(node)
-        while waiting := waiting & between:
-            waiting = sum(table.children_of(each) for each in members(waiting))
-            found |= waiting
-        return found
+    def targets(table: Table, node: int) -> int:
+        if (targets, node) not in table.known:  # for all nodes at once, each after its neighbours
+            between, numbers = nodes(table), range(len(table.nodes))
+            for each in numbers if goes_left else reversed(numbers):
+                found = step(table, each)
+                for other in members(found & between):
+                    found |= table.known[targets, other]
+                table.known[targets, each] = found
+        return table.known[targets, node]
 
-    def up(table: Table, node: int) -> int:
-        between = nodes(table)
-        found, above = 0, table.parent[node]
-        while above >= 0:
-            found |= 1 << above
-            above = table.parent[above] if between >> above & 1 else -1
-        return found
-
-    return down if goes_down else up
+    return targets
 
 
 def _down(step: Step) -> Targets:
@@ -181,6 +177,9 @@ def _pairs() -> Iterator[tuple[str, Targets]]:
     yield "<<", Table.below
     yield ">>", Table.above
     # tgrep2 writes ' for "last", tregex - or `.
+    yield "<=", lambda table, node: table.children_of(node) | 1 << node
+    yield "<<<", lambda table, node: table.below(node) & table.leaves
+    yield ">>>", lambda table, node: table.above(node) if table.is_leaf(node) else 0
     steps = {",": _first, "-": _last, "'": _last, "`": _last, ":": _only, "#": _head}
     for sign, step in steps.items():
         yield "<" + sign, _down(step)

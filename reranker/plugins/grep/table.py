@@ -16,7 +16,7 @@ class Table:
         children: list[list[int]] = []
         places: dict[str, int] = {}
         words_before: list[int] = []
-        words = 0
+        words = leaves = 0
         is_trace = False  # whether the last constituent is one: then its word comes next
         stack: list[tuple[Tree | str, int]] = [(tree, -1)]
         while stack:
@@ -30,6 +30,7 @@ class Table:
                 children[above].append(number)
             if isinstance(node, str):
                 label = node
+                leaves |= 1 << number
                 words += not is_trace
                 is_trace = False
             else:
@@ -45,6 +46,8 @@ class Table:
         """By label or word: the set of nodes that have it."""
         self.words_before = words_before
         """Words to the left of each node, traces not counted; at the end, all words."""
+        self.leaves = leaves
+        """The set of all words."""
         self.everything = (1 << len(nodes)) - 1
         end = list(range(1, len(nodes) + 1))
         for number in range(len(nodes) - 1, 0, -1):
@@ -53,8 +56,10 @@ class Table:
         """The first node behind those below each."""
         self.known: dict[object, int] = {}
         """By part of a pattern: the set of nodes that match it."""
-        self.chosen: dict[str, int] = {}
-        """By name in a pattern: the node that it stands for."""
+        self.chosen: dict[str, int | None] = {}
+        """By name in a pattern: the node that it stands for, None for no node."""
+        self.texts: dict[str, str] = {}
+        """By variable of a pattern's regular expressions: its text."""
         self.heads: dict[int, int] = {}
         """By node: its head, once it is known."""
         self._above: list[int] | None = None

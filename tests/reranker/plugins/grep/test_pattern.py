@@ -178,7 +178,9 @@ def test_the_deepest_and_the_widest_tree_take_a_moment() -> None:
         chain = f"(__ << {chain})"
     before = time.process_time()
     for tree in (deep, wide):
-        for pattern in (chain, "__ .. __", "NP << (NN , NN)", "__ >>' (__ <<' __)", "__ $-- NN"):
+        chains = ("__ .+(__) __", "a ,+(__) a", "__ <+(__) a", "__ >+(NP) __")
+        slow = (chain, "__ .. __", "NP << (NN , NN)", "__ >>' (__ <<' __)", "__ $-- NN", *chains)
+        for pattern in slow:
             Pattern(pattern).matching(Table(tree))
     assert time.process_time() - before < 60
 
@@ -199,6 +201,11 @@ def test_names_that_can_stand_for_too_many_nodes_are_given_up() -> None:
         ("NP=unused < NN", ["the dog", "cake", "cream"]),
         ("S=s < (NP=n $+ VP) : =n << that : =s < VP", ["the dog that ran ate cake with cream ."]),
         ("NP : SBAR", ["the dog that ran", "the dog", "cake", "cream"]),
+        # Where there are alternatives, there need be no node of a name.
+        ("NP [< (XX=x < =x) | < DT]", ["the dog"]),
+        ("(NP=n < DT : =n . SBAR) | (IN)", ["the dog", "with"]),
+        ("NN=n < /(.)a/#1%first : =n $ (JJ < /(.)a/#1%first)", []),
+        ("NN < /^(c)(r|a)/#1%first : NN < /^(.)r/#1%first", ["cake", "cream"]),
     ],
 )
 def test_names(pattern: str, expected: list[str]) -> None:
@@ -227,6 +234,13 @@ def test_names(pattern: str, expected: list[str]) -> None:
         ("NP=x < NN=x", 10, "two nodes are called =x"),
         ("NP= < NN", 4, "expected a name"),
         ("NP <+(VP S", 9, "expected ')'"),
+        ("NP=n < NN <=n", 11, "write '< =n' for the node of this name, '<= n' for the label"),
+        ("NP < (NN=n) [< DT=d | < =d]", 25, "=d is in another alternative"),
+        ("NP < NN | NNS", 8, "this joins labels in tgrep2 and patterns in tregex: write A|B"),
+        ("NP | NN < DT", 3, "this joins labels in tgrep2 and patterns in tregex: write A|B"),
+        ("NP !?< NN", 4, "a relation cannot be denied and optional"),
+        ("/a/#1%x", 3, "the regular expression has 0 groups"),
+        ("NP !< /(a)/#1%x", 11, "nothing before this is called %x"),
         ("(" * 60, 51, "more than 50 brackets are open"),
         ("NP" + " < NP" * 201, 1003, "more than 200 relations"),
         ("N" * 5001, 5000, "more than 5,000 characters"),
