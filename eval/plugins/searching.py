@@ -1,6 +1,6 @@
 """Nodes that patterns match in a treebank, by `rerank grep` and by nltk.tgrep.
 
-    python eval/plugins/patterns.py gum/dev.mrg.gz
+    python eval/plugins/searching.py gum/dev.mrg.gz
 
 Each row is a pattern: its matches in the first 1,000 trees as each of them counts, and in how many
 trees the nodes differ. The patterns have all of nltk's relations.
@@ -57,7 +57,7 @@ class Node(nltk.ParentedTree):  # type: ignore[misc]
     __eq__, __hash__ = object.__eq__, object.__hash__
 
 
-@reporting_errors("patterns")
+@reporting_errors("searching")
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("treebank")
