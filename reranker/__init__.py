@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     clauses: Callable[..., Any]
     measure: Callable[..., Any]
     select: Callable[..., Any]
+    spoken: Callable[..., Any]
     surprisal: Callable[..., Any]
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "measure",
     "parse",
     "select",
+    "spoken",
     "surprisal",
     "trees",
 ]
@@ -88,6 +90,7 @@ _MODULES = {
     "measure": "plugins.measure.measurement",
     "parse": "defaults",
     "select": "plugins.selecting.sentence",
+    "spoken": "plugins.spoken.given",
     "surprisal": "plugins.surprisal.surprisal",
 }
 

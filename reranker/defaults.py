@@ -52,14 +52,7 @@ def parse(
     Raises InputError, with the advice on installing them, without language models, or if the parser
     or its model is missing.
     """
-    if not isinstance(models, str | os.PathLike | None):
-        models = tuple(models)
-    chosen = kept_parser(parser, models, **options)
-    language = options.get("language") or language_of(chosen)
-    if models is None:
-        named = models_of(options.get("language")) or tuple(models_in_environment())
-        models = named or models_of(language)
-    loaded = _loaded.get(("models", models), lambda: Reranker.load(models))
+    loaded, chosen, language = kept(models, parser, **options)
     return loaded.parse(
         text,
         chosen,
@@ -69,3 +62,18 @@ def parse(
         top=top,
         jobs=jobs or available_cores(),
     )
+
+
+def kept(
+    models: ModelNames | None, parser: Parser | str, **options: Any
+) -> tuple[Reranker, Parser, str]:
+    """Return the models and the parser for these arguments of ``parse``, loaded once, and the
+    language of the text. Raises the errors of ``parse``."""
+    if not isinstance(models, str | os.PathLike | None):
+        models = tuple(models)
+    chosen = kept_parser(parser, models, **options)
+    language = options.get("language") or language_of(chosen)
+    if models is None:
+        named = models_of(options.get("language")) or tuple(models_in_environment())
+        models = named or models_of(language)
+    return _loaded.get(("models", models), lambda: Reranker.load(models)), chosen, language

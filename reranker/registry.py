@@ -134,7 +134,6 @@ _OURS: dict[Group, dict[str, Entry]] = {
         "language-model": Entry("reranker.plugins.training.language_model_run"),
         "spans": Entry("reranker.plugins.training.span_run"),
     },
-    "outputs": {"spoken": Entry("reranker.plugins.spoken.output:to_json")},
     "servers": {"ray": Entry("reranker.plugins.cluster.command:serve")},
     "children": {"surprisal": Entry("reranker.plugins.surprisal.service_child")},
     "treebanks": {name: Entry(f"{_TREEBANKS}.{name}:read") for name in _READ},

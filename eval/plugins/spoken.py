@@ -112,7 +112,7 @@ def spoken(words: Sequence[str], model: str) -> Iterator[tuple[int, float]]:
         place += len(word) + 1
     line = TextSentence(Sentence(tuple(words)), Origin("gold", 1, text, tuple(offsets)))
     end = 0
-    for each in sentences([line], Scores(model), _LONGEST):
+    for each in sentences([line], Scores(model), _LONGEST, print):
         end += len(each.sentence.words)
         assert isinstance(each.origin, SpokenOrigin)
         yield end, each.origin.end_probability

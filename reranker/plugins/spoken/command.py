@@ -9,7 +9,7 @@ from pathlib import Path
 from reranker.commands import answers, parser_flags, text_files
 from reranker.errors import InputError
 from reranker.languages import ENGLISH
-from reranker.plugins.spoken.transcript import MOST_LONGEST, Transcript
+from reranker.plugins.spoken.transcript import LONGEST, MOST_LONGEST, Transcript
 
 EXAMPLES = """examples:
   rerank spoken call.txt
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "transcripts, plain, .gz or .zst; - reads standard input"
     parser.add_argument("text", nargs="+", metavar="FILE", help=text)
     text_files.add_words(parser)
-    parser_flags.add_arguments(parser, longest=60)
+    parser_flags.add_arguments(parser, longest=LONGEST)
     answers.add_arguments(parser)
     parser.set_defaults(form="sentences")
 
@@ -55,8 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"{given}: ends of sentences were learned from English talk")
     if arguments.longest > MOST_LONGEST:
         raise InputError(f"--longest must be at most {MOST_LONGEST}, got {arguments.longest}")
-    if arguments.output == "json":
-        arguments.output = "spoken"
     paths = text_files.text_paths(arguments.text)
     inputs: list[str | Path] = [*paths, *parser_flags.inputs(choice)]
     plan = answers.Plan.of(arguments, inputs, parser_flags.models(arguments))

@@ -7,6 +7,8 @@ import torch
 from numpy.typing import NDArray
 
 from reranker.checkpoints.span_vocabulary import RARE_LABEL
+from reranker.errors import InputError
+from reranker.languages import ENGLISH, language_name
 from reranker.parsers.chart import parser_model
 from reranker.parsers.parser import ParserSettings
 from reranker.plugins.spoken import weights
@@ -25,6 +27,9 @@ class Scores:
         """Load the model that ``ParserSettings.model`` and ``language`` would name. Raises
         InputError if there is none."""
         member, _ = parser_model(ParserSettings(model=name, language=language))
+        if member.language != ENGLISH:
+            given = f"a model of {language_name(member.language)}"
+            raise InputError(f"{given}: ends of sentences were learned from English talk")
         self._model, self._vocabulary = member.model, member.vocabulary
         firsts = [label.split(" ")[0] for label in member.vocabulary.labels]
         self._sentences, self._clauses = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from reranker.commands.progress import message
@@ -22,6 +22,7 @@ from reranker.plugins.spoken.segmentation import best_ends, end_probabilities
 from reranker.plugins.spoken.weights import BONUS
 from reranker.text.reading import CUT, TextSentence
 
+LONGEST = 60
 MOST_LONGEST = 200  # words of a sentence: memory grows with the square
 _AHEAD = 40  # words of a window beyond the longest sentence
 _UNSURE = 25  # words at the end of a window that are read again: what follows is not known
@@ -37,6 +38,10 @@ class SpokenOrigin(Origin):
 
     end_probability: float
     """The probability that a sentence ends behind its last word."""
+
+    @property
+    def more(self) -> dict[str, Any]:
+        return {"end_probability": self.end_probability}
 
 
 class _Word(NamedTuple):
@@ -67,14 +72,18 @@ class Transcript(ParsedText):
         return {**super().identity(), "longest": self._most}
 
     def _named(self) -> Iterator[TextSentence]:
-        return sentences(super()._named(), self._scores, self._most)
+        def warn(text: str) -> None:
+            message(f"rerank: {text}: `rerank parse` will find its sentences")
+
+        return sentences(super()._named(), self._scores, self._most, warn)
 
 
 def sentences(
-    lines: Iterable[TextSentence], scores: Scores, longest: int
+    lines: Iterable[TextSentence], scores: Scores, longest: int, warn: Callable[[str], None]
 ) -> Iterator[TextSentence]:
     """Yield the sentences of a transcript's lines, none of more than ``longest`` words, each with a
-    ``SpokenOrigin``. A line that has a ``problem`` is yielded as it is."""
+    ``SpokenOrigin``. A line that has a ``problem`` is yielded as it is. Warn of a file with
+    punctuation."""
     window: list[_Word] = []
 
     def read(*, is_whole: bool) -> Iterator[TextSentence]:
@@ -91,7 +100,7 @@ def sentences(
             start = end
         del window[:start]
 
-    for word in _words(lines):
+    for word in _words(lines, warn):
         if isinstance(word, TextSentence):
             yield from read(is_whole=True)
             yield word
@@ -104,9 +113,11 @@ def sentences(
     yield from read(is_whole=True)
 
 
-def _words(lines: Iterable[TextSentence]) -> Iterator[_Word | TextSentence]:
-    """Yield the words of all lines without speakers' names, and lines that have a problem. Give a
-    message for a file with punctuation."""
+def _words(
+    lines: Iterable[TextSentence], warn: Callable[[str], None]
+) -> Iterator[_Word | TextSentence]:
+    """Yield the words of all lines without speakers' names, and lines that have a problem. Warn of
+    a file with punctuation."""
     before: _Word | None = None
     count = stops = 0
     for line in lines:
@@ -131,7 +142,7 @@ def _words(lines: Iterable[TextSentence]) -> Iterator[_Word | TextSentence]:
             yield before
             count, stops = count + 1, stops + (word[-1] in _STOPS)
             if count == _EXAMINED and stops * _FEWEST_WORDS > count:
-                message(f"rerank: {file}: has punctuation: `rerank parse` will find its sentences")
+                warn(f"{file}: has punctuation")
 
 
 def _is_apart(before: _Word, line: int, start: int) -> bool:

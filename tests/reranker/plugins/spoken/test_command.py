@@ -7,12 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+import reranker
+from reranker.checkpoints.span_file import save_span_model
 from reranker.commands.main import main
+from reranker.errors import InputError
 from reranker.plugins.spoken.scores import Scores
 from reranker.plugins.spoken.segmentation import best_ends
-from tests.reranker.small_files import write
-from tests.reranker.span_models import save_spans
+from reranker.plugins.spoken.transcript import SpokenOrigin
+from reranker.scoring import pools
+from tests.reranker.small_files import break_off_after, write
+from tests.reranker.span_models import save_spans, untrained_spans
 
 Capture = pytest.CaptureFixture[str]
 
@@ -41,21 +47,73 @@ def test_outputs(tmp_path: Path, capsys: Capture, flags: list[str]) -> None:
     assert capsys.readouterr().out.count("# text = ") == len(spoken)
 
 
+def test_a_model_of_another_language(tmp_path: Path, capsys: Capture) -> None:
+    member, model = untrained_spans(3), tmp_path / "id.pt"
+    save_span_model(model, member.model, member.vocabulary, {"language": "id"}, torch.float32)
+    file = write(tmp_path / "talk.txt", TALK)
+    assert main(["spoken", file, "--models", str(model), "--parser-model", str(model)]) == 2
+    assert "a model of Indonesian: ends of sentences were learned" in capsys.readouterr().err
+
+
 def test_scores_are_those_of_the_window(flags: list[str]) -> None:
     scores = Scores(flags[1]).of(("we", "saw", "the", "man"), 3)
     assert scores.shape == (4, 4) and np.isfinite(scores).all()
     assert best_ends(scores)[-1] == 4
 
 
-def test_a_run_with_an_output_can_be_resumed(
-    tmp_path: Path, capsys: Capture, flags: list[str]
+@pytest.mark.parametrize("output", ["best", "json"])
+def test_an_interrupted_run_is_resumed(
+    output: str,
+    tmp_path: Path,
+    capsys: Capture,
+    flags: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(pools, "BATCH_TOKENS", 1)  # one list at a time
     file, out = write(tmp_path / "talk.txt", TALK * 3), tmp_path / "out.txt"
-    assert main(["spoken", file, *flags]) == 0
+    run = ["spoken", file, *flags, "--output", output]
+    assert main(run) == 0
     expected = capsys.readouterr().out
-    for _ in range(2):
-        assert main(["spoken", file, *flags, "--out", str(out), "--resume"]) == 0
-        assert out.read_text("utf-8") == expected
+    run += ["--out", str(out)]
+    with monkeypatch.context() as patch:
+        break_off_after(2, patch)
+        assert main(run) == 2
+    assert not out.exists() and "2 sentences are kept" in capsys.readouterr().err
+    part = (tmp_path / "out.txt.part").read_text("utf-8")
+    assert part.splitlines() == expected.splitlines()[:2]
+    assert main([*run, "--resume", "--longest", "3"]) == 2  # other sentences
+    assert "longest" in capsys.readouterr().err
+    assert main([*run, "--resume"]) == 0
+    assert "resuming after sentence 2" in capsys.readouterr().err
+    assert out.read_text("utf-8") == expected
+
+
+def test_from_python(tmp_path: Path, flags: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    model = flags[1]
+    found = reranker.spoken(TALK, models=model, parser_model=model, jobs=1)
+    assert " ".join(each.origin.text for each in found if each.origin).split() == (
+        TALK.replace("A:", "").replace("B:", "").split()
+    )
+    for each in found:
+        assert isinstance(each.origin, SpokenOrigin)
+        assert 0 <= each.origin.end_probability <= 1
+    assert reranker.spoken("", models=model, parser_model=model) == []
+    with caplog.at_level("WARNING"):
+        reranker.spoken("It was so. " * 70, models=model, parser_model=model, jobs=1)
+    assert "text: has punctuation" in caplog.text
+    for text, options, message in (
+        (TALK, {"longest": 0}, "longest must be from 1 to 200, got 0"),
+        ([TALK], {}, "expected a transcript as a string"),
+        ("(TOP (NP (NN x)))\n" * 3, {}, "not text"),
+    ):
+        with pytest.raises(InputError, match=message):
+            reranker.spoken(text, models=model, parser_model=model, **options)
+
+
+def test_ends_are_known_of_transcripts_alone(tmp_path: Path, capsys: Capture) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["parse", write(tmp_path / "t.txt", "We saw it."), "--output", "spoken"])
+    assert "invalid choice: 'spoken'" in capsys.readouterr().err
 
 
 def test_bad_input(tmp_path: Path, capsys: Capture, flags: list[str]) -> None:
