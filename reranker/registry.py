@@ -64,7 +64,7 @@ def _of_plugin(name: str, help: str) -> Entry:
 
 _TREEBANKS = "reranker.plugins.treebanks"
 _READ = ("conll2012", "conllu", "corenlp_json", "corenlp_xml", "export", "tigerxml")
-_WRITTEN = ("conll2012", "conllu", "export")
+_WRITTEN = ("conll2012", "conllu", "export", "tigerxml")
 _PLUGINS = Path(__file__).with_name("plugins")
 
 _OURS: dict[Group, dict[str, Entry]] = {

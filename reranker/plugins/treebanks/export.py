@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from reranker.errors import TreeError
-from reranker.plugins.treebanks.graph import MOST_ROWS, NONE, Graphs, Row
+from reranker.plugins.treebanks.graph import MOST_ROWS, NONE, Graphs, Row, parts
 from reranker.plugins.treebanks.pieces import broken
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import TreePiece
@@ -85,34 +85,19 @@ def write(tree: Tree, position: int) -> str:
     """Return a tree in version 4; its root is not written if it is called TOP, as readers call it
     that. Raises TreeError for what the format cannot hold."""
     roots = tree.children if tree.label in ("", "TOP") and not tree.is_preterminal else (tree,)
-    words: list[str] = []
-    nodes: list[tuple[str, int]] = []  # and the place of the parent among them
-    stack: list[tuple[Tree | str, int]] = [(each, -1) for each in reversed(roots)]
-    leaves: list[tuple[str, str, int]] = []
-    while stack:
-        node, parent = stack.pop()
-        if isinstance(node, str) or node.is_preterminal:
-            word, tag = (node, NONE) if isinstance(node, str) else (node.children[0], node.label)
-            leaves.append((str(word), tag, parent))
-            continue
-        if not node.children:
-            raise TreeError("not-a-tree", f"{node.label}: a constituent without words")
-        stack += [(child, len(nodes)) for child in reversed(node.children)]
-        nodes.append((node.label, parent))
+    words, nodes = parts(roots)
     last = _FIRST + len(nodes) - 1  # constituents are numbered before those that they are in
-    for word, tag, parent in leaves:
+
+    def row(word: str, part: Row) -> str:
+        parent = last - int(part.parent) if part.parent else 0
+        return f"{word}\t{NONE}\t{part.label}\t{NONE}\t{part.edge}\t{parent}\n"
+
+    rows = []
+    for part in words:
+        word = part.word or ""
         if _NODE.fullmatch(word) or word[:4] in ("#BOS", "#EOS", "#BOT", "#EOT", "#FOR"):
             raise TreeError("not-a-tree", f"the word {word} means something else in this format")
-        words.append(_row(word, tag, NONE, 0 if parent < 0 else last - parent))
-    rows = []
-    for place, (label, parent) in reversed([*enumerate(nodes)]):
-        name, _, edge = label.partition("-")
-        if not name or edge in ("", NONE):
-            name, edge = label, NONE
-        rows.append(_row(f"#{last - place}", name, edge, 0 if parent < 0 else last - parent))
+        rows.append(row(word, part))
+    rows += [row(f"#{last - place}", nodes[place]) for place in reversed(range(len(nodes)))]
     number = position + 1
-    return f"#BOS {number} 0 0 0\n{''.join(words)}{''.join(rows)}#EOS {number}\n"
-
-
-def _row(word: str, label: str, edge: str, parent: int) -> str:
-    return f"{word}\t{NONE}\t{label}\t{NONE}\t{edge}\t{parent}\n"
+    return f"#BOS {number} 0 0 0\n{''.join(rows)}#EOS {number}\n"

@@ -15,6 +15,7 @@ from reranker.trees.treebank import TreePiece
 NONE = "--"
 MOST_ROWS = 4 * MAX_WORDS
 _MOST_MOVES = 2_000_000  # of words from constituent to constituent: seconds
+VROOT = "VROOT"
 _ROOT = ""  # what has no other parent belongs to it
 _LABEL = str.maketrans({"(": "*LRB*", ")": "*RRB*"})  # $( as in NEGRA's own trees in brackets
 
@@ -101,9 +102,33 @@ def _tree(words: Sequence[Row], nodes: Mapping[str, Row]) -> tuple[Tree, bool]:
     if len(top) == 1 and isinstance(top[0], Tree) and not top[0].is_preterminal:
         if top[0].label in ROOT_LABELS:
             return top[0], is_discontinuous
-        if top[0].label == "VROOT":
+        if top[0].label == VROOT:
             top = list(top[0].children)
     return Tree("TOP", tuple(top)), is_discontinuous
+
+
+def parts(roots: Sequence[Tree | str]) -> tuple[list[Row], list[Row]]:
+    """Return the words and the constituents below these nodes, constituents before those in them;
+    their parents are places among the constituents. Raises TreeError for a constituent without
+    words."""
+    words: list[Row] = []
+    nodes: list[Row] = []
+    stack: list[tuple[Tree | str, str]] = [(each, _ROOT) for each in reversed(roots)]
+    while stack:
+        node, parent = stack.pop()
+        if isinstance(node, str):
+            words.append(Row(NONE, NONE, parent, node))
+        elif node.is_preterminal:
+            words.append(Row(node.label, NONE, parent, str(node.children[0])))
+        elif not node.children:
+            raise TreeError("not-a-tree", f"{node.label}: a constituent without words")
+        else:
+            stack += [(child, str(len(nodes))) for child in reversed(node.children)]
+            label, _, edge = node.label.partition("-")
+            if not label or edge in ("", NONE):
+                label, edge = node.label, NONE
+            nodes.append(Row(label, edge, parent))
+    return words, nodes
 
 
 def _depths(nodes: Mapping[str, Row]) -> dict[str, int]:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
+from xml.sax.saxutils import quoteattr
 
-from reranker.plugins.treebanks.graph import MOST_ROWS, Graphs, Row
+from reranker.errors import TreeError
+from reranker.plugins.treebanks.graph import MOST_ROWS, VROOT, Graphs, Row, parts
 from reranker.plugins.treebanks.pieces import broken
 from reranker.plugins.treebanks.xml_events import Event, events
+from reranker.trees.tree import ROOT_LABELS, Tree
 from reranker.trees.treebank import TreePiece
+
+START = '<?xml version="1.0" encoding="UTF-8"?>\n<corpus id="trees">\n<body>\n'
+END = "</body>\n</corpus>\n"
+_FIRST = 500
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
 class _Sentence:
@@ -68,3 +77,38 @@ def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterato
         elif sentence and event.attributes is not None:
             sentence.add(event)
     graphs.report(file, say)
+
+
+def write(tree: Tree, position: int) -> str:
+    """Return a tree; TOP is left out or, above several constituents, called VROOT, as readers
+    call it TOP. Raises TreeError for what the format cannot hold."""
+    if found := _NOT_XML.search(tree.to_string()):
+        raise TreeError("not-a-tree", f"{found[0]!r} cannot be written in XML")
+    if tree.label in ("", "TOP") and not tree.is_preterminal:
+        below = tree.children
+        is_plain = len(below) == 1 and getattr(below[0], "label", "") not in (*ROOT_LABELS, VROOT)
+        tree = below[0] if is_plain and isinstance(below[0], Tree) else Tree(VROOT, below)
+    words, nodes = parts([tree])
+    sentence, first = f"s{position + 1}", max(_FIRST, len(words) + 1)
+    names = [f"{sentence}_{first + place}" for place in range(len(nodes))]
+    edges: list[list[str]] = [[] for _ in nodes]
+
+    def attributes(name: str, part: Row, **others: str) -> str:
+        if part.parent:
+            edges[int(part.parent)].append(f'<edge label={quoteattr(part.edge)} idref="{name}"/>\n')
+        values = (f" {key}={quoteattr(value)}" for key, value in others.items())
+        return f'id="{name}"' + "".join(values)
+
+    terminals = [
+        f"<t {attributes(f'{sentence}_{place}', each, word=each.word or '', pos=each.label)}/>\n"
+        for place, each in enumerate(words, 1)
+    ]
+    labels = [attributes(*pair, cat=pair[1].label) for pair in zip(names, nodes, strict=True)]
+    constituents = (
+        f"<nt {label}>\n{''.join(below)}</nt>\n" for label, below in zip(labels, edges, strict=True)
+    )
+    return (
+        f'<s id="{sentence}">\n<graph root="{[*names, f"{sentence}_1"][0]}">\n'
+        f"<terminals>\n{''.join(terminals)}</terminals>\n"
+        f"<nonterminals>\n{''.join(constituents)}</nonterminals>\n</graph>\n</s>\n"
+    )

@@ -10,7 +10,7 @@ import pytest
 
 from reranker.commands.main import main
 from reranker.errors import InputError, TreeError
-from reranker.plugins.treebanks import conll2012, conllu, export
+from reranker.plugins.treebanks import conll2012, conllu, export, tigerxml
 from reranker.plugins.treebanks.binarizing import binarized, change, unbinarized
 from reranker.plugins.treebanks.graph import Graphs, Row
 from reranker.trees.tree import Tree
@@ -19,7 +19,7 @@ from tests.checkout import ROOT
 from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]
-WRITERS = {"export": export, "conll2012": conll2012, "conllu": conllu}
+WRITERS = {"export": export, "conll2012": conll2012, "conllu": conllu, "tigerxml": tigerxml}
 TREES = """(TOP (S (NP-SBJ-1 (PRP It)) (VP (VBZ runs)) (. .)))
 (ROOT (NP (NP (NN #5)) (PRN (-LRB- -LRB-) (X|Y (NN 50\\/50%)) (-RRB- -RRB-))))
 (TOP (SINV (VP (VBD said)) (NP (NNP é\u00a0è))) (, ,) (FRAG (UH yes)))
@@ -151,6 +151,15 @@ def test_what_is_written(capsys: Capture, tmp_path: Path) -> None:
         "trees\t0\t0\tIt\tPRP\t(TOP(S(NP-SBJ*)\t-\t-\t-\t-\t*\t-\n"
         "trees\t0\t1\truns\tVBZ\t(VP*)))\t-\t-\t-\t-\t*\t-\n\n#end document\n"
     )
+    assert tigerxml.write(tree, 0) == (
+        '<s id="s1">\n<graph root="s1_500">\n<terminals>\n<t id="s1_1" word="It" pos="PRP"/>\n'
+        '<t id="s1_2" word="runs" pos="VBZ"/>\n</terminals>\n<nonterminals>\n'
+        '<nt id="s1_500" cat="S">\n<edge label="SBJ" idref="s1_501"/>\n'
+        '<edge label="--" idref="s1_502"/>\n</nt>\n'
+        '<nt id="s1_501" cat="NP">\n<edge label="--" idref="s1_1"/>\n</nt>\n'
+        '<nt id="s1_502" cat="VP">\n<edge label="--" idref="s1_2"/>\n</nt>\n'
+        "</nonterminals>\n</graph>\n</s>\n"
+    )
     file = write(tmp_path / "t.mrg", "(TOP (NN #500))\n(TOP (UH Yes))\n")
     assert main(["convert", file, "--to", "export", "--clean"]) == 1
     printed = capsys.readouterr()
@@ -158,6 +167,27 @@ def test_what_is_written(capsys: Capture, tmp_path: Path) -> None:
     assert printed.out.startswith("#FORMAT 4\n#BOS 1 0 0 0\nYes")
     assert main(["convert", file, "--to", "export"]) == 1
     assert "t.mrg:1: not written: the word #500" in capsys.readouterr().err
+
+
+def test_what_tigerxml_can_hold(tmp_path: Path) -> None:
+    """Names of words and constituents differ in any sentence; XML has no control characters."""
+    long = Tree("TOP", (Tree("S", tuple(Tree("NN", (f"w{n}",)) for n in range(600))),))
+    odd = Tree.from_string("(TOP (ROOT (X<Y (NN \"&'))))")
+    text = f"{tigerxml.START}{tigerxml.write(long, 0)}{tigerxml.write(odd, 1)}{tigerxml.END}"
+    there = write(tmp_path / "t.xml", text)
+    assert [*read_treebank([there])] == [long, odd]
+    with pytest.raises(TreeError, match=r"'\\x01' cannot be written in XML"):
+        tigerxml.write(Tree("TOP", (Tree("NN", ("a\x01",)),)), 0)
+
+
+def test_between_formats(tmp_path: Path, capsys: Capture) -> None:
+    """Discontinuous constituents are attached higher once; what is written then comes back."""
+    file, there = write(tmp_path / "t.export", EXPORT_3), str(tmp_path / "there.xml")
+    assert main(["convert", file, "--to", "tigerxml", "--out", there]) == 0
+    for path, form in ((there, "export"), (file, "export")):
+        assert main(["convert", path, "--to", form]) == 0
+    once, twice = capsys.readouterr().out.split("#FORMAT 4\n")[1:]
+    assert once == twice
 
 
 @pytest.mark.parametrize("text", [TIGER, EXPORT_3], ids=["tiger", "export"])
