@@ -15,6 +15,9 @@ POOL = 20_000
 many are in memory, however long the text is."""
 NEAR = 0.5
 """Near-duplicates share this part of the pairs of neighbouring words of both, or more."""
+MOST_LOOKED_AT = 10_000_000
+"""So many sentences of the pool are looked at for near-duplicates, each as often as it might be
+one: half a minute. Only of text whose sentences share their rarest words are there more."""
 _DIGIT = re.compile(r"\d")
 
 Pairs = frozenset[int]
@@ -65,6 +68,8 @@ class Chosen(NamedTuple):
     """Number of sentences left out as near-duplicates of chosen ones."""
     is_pool_used_up: bool
     """True if all ``POOL`` sentences were tried before the budget was spent."""
+    is_search_cut: bool
+    """True if near-duplicates may be left, since ``MOST_LOOKED_AT`` sentences were looked at."""
 
 
 def choose(sentences: Iterable[Uncertain], budget: Budget, annotated: Iterable[str] = ()) -> Chosen:
@@ -93,7 +98,8 @@ def choose(sentences: Iterable[Uncertain], budget: Budget, annotated: Iterable[s
             is_spent = True
             break
     is_used_up = len(pool) == POOL and not is_spent
-    return Chosen(taken, words, same, near_annotated, near_chosen, is_used_up)
+    counts = same, near_annotated, near_chosen
+    return Chosen(taken, words, *counts, is_used_up, overlap.is_cut)
 
 
 def _pool(sentences: Iterable[Uncertain]) -> tuple[list[Uncertain], int]:
@@ -122,6 +128,8 @@ class Overlap:
 
     def __init__(self, pool: Sequence[str]) -> None:
         """Take the sentences of the pool as words with spaces between them."""
+        self.is_cut = False
+        self._left = MOST_LOOKED_AT
         self._pairs = [*map(_pairs, pool)]
         self._counts = Counter(pair for pairs in self._pairs for pair in pairs)
         self._having: defaultdict[int, list[int]] = defaultdict(list)
@@ -130,9 +138,15 @@ class Overlap:
                 self._having[pair].append(number)
 
     def near(self, words: str, known: set[int]) -> set[int]:
-        """Return the numbers of the near-duplicates in the pool that are not ``known``."""
+        """Return the numbers of the near-duplicates in the pool that are not ``known``; none once
+        the search is cut."""
         pairs = _pairs(words)
-        found = {number for pair in self._rarest(pairs) for number in self._having.get(pair, ())}
+        lists = [self._having[pair] for pair in self._rarest(pairs) if pair in self._having]
+        self._left -= sum(map(len, lists))
+        self.is_cut = self.is_cut or self._left < 0
+        if self.is_cut:
+            return set()
+        found = set().union(*lists)
         return {number for number in found - known if _share(pairs, self._pairs[number]) >= NEAR}
 
     def _rarest(self, pairs: Pairs) -> list[int]:

@@ -125,6 +125,8 @@ def _summary(chosen: Chosen, total: int, rejected: int) -> str:
     ]
     if rejected:
         parts[-1] += f", {rejected:,} that could not be used"
+    if chosen.is_search_cut:
+        parts.append("its sentences share too many words to look for all near-duplicates")
     if chosen.is_pool_used_up:
         parts.append(f"only the {POOL:,} of the greatest entropy a word were compared")
     return "rerank: " + "; ".join(parts)

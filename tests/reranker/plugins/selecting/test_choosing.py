@@ -93,3 +93,17 @@ def test_memory_is_bounded_by_the_pool(monkeypatch: pytest.MonkeyPatch, limit: i
     best = sorted(range(31), key=lambda n: -values[n])[:limit]
     assert (lines(found), found.is_pool_used_up) == (best, True)
     assert not chosen(sentences, limit).is_pool_used_up
+
+
+@pytest.mark.parametrize("most, expected", [(99, [0, 1, 2]), (12, [0, 1, 2]), (11, [0, 1, 2, 3])])
+def test_the_search_for_near_duplicates_is_bounded(
+    monkeypatch: pytest.MonkeyPatch, most: int, expected: list[int]
+) -> None:
+    """Of its four pairs of words, the two of "a b c" that no other sentence has and one of the
+    others are looked up: in 1, 1 and 3 sentences; those of "a b d" in 2, 2 and 3, of "a b e" in
+    1, 1 and 3. Only "a b d d" is like another one."""
+    monkeypatch.setattr(choosing, "MOST_LOOKED_AT", most)
+    found = chosen([(9.0, "a b c"), (8.0, "a b d"), (7.0, "a b e"), (4.0, "a b d d")])
+    assert lines(found) == expected
+    assert found.near_chosen == 4 - len(expected)
+    assert found.is_search_cut == (most < 5 + 7 + 5)
