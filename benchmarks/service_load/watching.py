@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from bisect import bisect_right
 from collections import Counter
@@ -74,6 +75,16 @@ def usage(pid: int) -> UsageSample:
             threads += int(status(process)["Threads"])
             descriptors += len(list(Path(f"/proc/{process}/fd").iterdir()))
     return UsageSample(time.monotonic(), held, threads, descriptors)
+
+
+def processor_seconds(pid: int) -> float:
+    """Return the processor seconds of a process and its children so far, ended ones included."""
+    ticks = 0
+    for process in _with_children(pid):
+        with contextlib.suppress(OSError):  # ended in the meantime
+            fields = Path(f"/proc/{process}/stat").read_text("ascii", "replace").rpartition(")")[2]
+            ticks += sum(map(int, fields.split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _with_children(pid: int) -> Iterator[int]:
