@@ -81,9 +81,9 @@ class Reranker(Ranker):
             raise InputError(f"threads must be a positive integer, got {threads!r}")
         self._lanes = Lanes(threads or available_cores())
         share_freed_memory(self._lanes.count)
-        self._ensemble = Ensemble(members, combination, self._lanes)
-        self._winner_search = WinnerSearch(self._ensemble)
-        self.members, self.combination = self._ensemble.members, combination
+        self.ensemble = Ensemble(members, combination, self._lanes)
+        self._winner_search = WinnerSearch(self.ensemble)
+        self.members, self.combination = self.ensemble.members, combination
         weights = [member.model.embedding for member in self.members]
         self.device = ",".join(dict.fromkeys(str(weight.device) for weight in weights))
         self.precision = str(weights[0].dtype).removeprefix("torch.")
@@ -149,7 +149,7 @@ class Reranker(Ranker):
             return
         self._lanes.close()
         self.members, self._is_closed = (), True
-        del self._ensemble, self._winner_search
+        del self.ensemble, self._winner_search
 
     def __enter__(self) -> Self:
         return self
@@ -369,7 +369,7 @@ class Reranker(Ranker):
     def _ranked(
         self, lists: Iterable[NBest], weighing: Weighing, token_scores: bool, top: int | None
     ) -> Iterator[tuple[NBest, Ranking]]:
-        scorer, search = Scorer(self._ensemble, token_scores), self._winner_search
+        scorer, search = Scorer(self.ensemble, token_scores), self._winner_search
         score: Callable[[pools.Batch, Cancellation], list[Any]] = scorer.score
         most_tokens = pools.BATCH_TOKENS
         if top is not None and search.pays_off(weighing):
@@ -383,15 +383,12 @@ class Reranker(Ranker):
         lists: Iterable[NBest],
         token_scores: bool = False,
         cancellation: Cancellation | None = None,
-        lanes: Lanes | None = None,
     ) -> Iterator[tuple[NBest, list[Scored]]]:
-        """Score the lists alone; then ``rank`` weighs them as often as wanted. Other ``lanes`` than
-        the reranker's own wait for nothing else that it scores. Raises Stopped soon after another
-        thread cancelled."""
+        """Score the lists alone; then ``rank`` weighs them as often as wanted. Raises Stopped soon
+        after another thread cancelled."""
         self._check_open()
-        ensemble = self._ensemble if lanes is None else self._ensemble.on(lanes)
-        scorer = Scorer(ensemble, token_scores)
-        return pools.in_order(lists, scorer.score, ensemble.lanes, pools.BATCH_TOKENS, cancellation)
+        score, most = Scorer(self.ensemble, token_scores).score, pools.BATCH_TOKENS
+        return pools.in_order(lists, score, self._lanes, most, cancellation)
 
 
 def _accepted(candidates: NBest | Candidates) -> NBest:

@@ -18,7 +18,7 @@ from reranker.errors import RerankError
 from reranker.process.cancellation import Cancellation
 from reranker.process.machine import RETURNING_SECONDS, return_freed_memory
 from reranker.service.children.child import resident_memory
-from reranker.service.children.scoring import Models
+from reranker.service.children.scoring import Best, Models
 from reranker.service.errors import Lost, RequestError, described, draining, unavailable
 from reranker.service.fairness import BodyBytes, Rate, Shares, overloaded, too_often
 from reranker.service.keys import Keys
@@ -202,7 +202,13 @@ class Service:
             self.engines.queue.check_room(client, tokens, deadline)
 
     async def work(
-        self, contents: Contents, models: Models, deadline: float, size: int, client: str
+        self,
+        contents: Contents,
+        models: Models,
+        deadline: float,
+        size: int,
+        client: str,
+        best: Best | None,
     ) -> Work:
         """Return what to score, or to parse first, in a body of ``size`` bytes."""
 
@@ -216,6 +222,7 @@ class Service:
                 self.engines.queue.piece_tokens,
                 contents.sentences,
                 self.settings.candidates,
+                best,
             )
 
         work = await self.in_thread(made, size)

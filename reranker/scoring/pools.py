@@ -40,14 +40,17 @@ def in_order(
     lanes: Lanes,
     batch_tokens: int,
     outer: Cancellation | None = None,
+    first_tokens: int | None = None,
 ) -> Iterator[tuple[NBest, T]]:
     """Yield each list with its result from ``score``, which gets batches of about ``batch_tokens``.
-    Closing the iterator cancels the work in progress; so does ``outer``, and then Stopped is
-    raised."""
+    The first pool has ``first_tokens``, by default few. Closing the iterator cancels the work in
+    progress; so does ``outer``, and then Stopped is raised."""
     cancellation = Cancellation(outer)
     under_way: deque[_Pool[T]] = deque()
     try:
-        pace = _Pace(batch_tokens * max(POOL_BATCHES, lanes.count))
+        pace = _Pace(
+            first_tokens or FIRST_POOL_TOKENS, batch_tokens * max(POOL_BATCHES, lanes.count)
+        )
         for pool in _pools(cancellation.checked(lists), pace):
             futures = (
                 (batch, lanes.direct(score, batch, cancellation))
@@ -100,9 +103,9 @@ def _of_batch(batch: Batch, future: Future[list[T]]) -> dict[int, T]:
 class _Pace:
     """The number of tokens for the next pool, from the time that the last pools took."""
 
-    def __init__(self, most_tokens: int) -> None:
+    def __init__(self, first_tokens: int, most_tokens: int) -> None:
         self._most = most_tokens
-        self.tokens = min(FIRST_POOL_TOKENS, most_tokens)
+        self.tokens = min(first_tokens, most_tokens)
         self._finished = time.monotonic()
         self._done, self._seconds = 0.0, 1e-3  # of the last pools; older pools count less
 

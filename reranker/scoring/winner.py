@@ -65,7 +65,7 @@ Places = Mapping[DistinctCandidates, Iterable[int]]
 class WinnerSearch:
     """The search for the best few under one ensemble."""
 
-    def __init__(self, ensemble: Ensemble, patience_tokens: int = _PATIENCE_TOKENS) -> None:
+    def __init__(self, ensemble: Ensemble, patience_tokens: float = _PATIENCE_TOKENS) -> None:
         """Score the first ``patience_tokens`` in the simple way: a small job ends before the search
         would pay off."""
         self._ensemble = ensemble

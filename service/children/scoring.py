@@ -70,6 +70,13 @@ class Models(Ranker):
     """Why there is none."""
 
 
+class Best(NamedTuple):
+    """The number of a list's candidates that are wanted, and the weighing that orders them."""
+
+    weighing: Weighing
+    top: int
+
+
 class ToScore(NamedTuple):
     """A batch for one slot: n-best lists, or sentences that are parsed first."""
 
@@ -79,14 +86,17 @@ class ToScore(NamedTuple):
     sentences: Sequence[TextSentence] = ()
     most_tree_tokens: int = 10**9
     """Parsed trees of more are rejected."""
+    best: Best | None = None
+    """Where all that is wanted of each list is its best candidates."""
 
 
 class BatchScores(NamedTuple):
     """The result of a batch."""
 
     lists: Sequence[NBest]
-    scores: Sequence[list[Scored] | None]
-    """None for a list with a candidate that does not fit into memory even alone."""
+    scores: Sequence[Sequence[Scored | None] | None]
+    """As of ``halving.score_together``; None for a list with a candidate that does not fit into
+    memory even alone."""
     seconds: float
     halvings: int
     """How often memory did not suffice, so that the batch was scored in halves."""

@@ -8,8 +8,9 @@ sentence (``reranker.scoring.span_table``).
 from __future__ import annotations
 
 import gc
+import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -20,7 +21,6 @@ from reranker.parsers.running import parsed_list
 from reranker.process.cancellation import Cancellation, Stopped
 from reranker.process.machine import periodic_memory_return, return_freed_memory
 from reranker.service.children.child import Lane, Request, resident_memory, serve
-from reranker.service.children.halving import score_in_halves
 from reranker.service.children.scoring import BatchScores, ChildMember, Models, ParserModel, ToScore
 from reranker.service.errors import described
 from reranker.text.reading import TextSentence
@@ -99,6 +99,7 @@ def _load(
 
 def _score(models: dict[int, _LoadedEnsemble], lanes: Lanes, request: Request) -> BatchScores:
     from reranker.checkpoints.members import gpu_memory
+    from reranker.service.children.halving import score_in_halves
 
     batch: ToScore = request.value
     started = time.monotonic()
@@ -106,10 +107,16 @@ def _score(models: dict[int, _LoadedEnsemble], lanes: Lanes, request: Request) -
     lists, parsed = batch.lists, list[_ParsedSentence]()
     if batch.sentences:
         assert parser is not None
-        parse = partial(_parse, parser, request)
-        parsed = lanes.compute([partial(parse, each) for each in batch.sentences])
+        each = -(-len(batch.sentences) // lanes.count)
+        shares = (
+            batch.sentences[first : first + each] for first in range(0, len(batch.sentences), each)
+        )
+        jobs = lanes.compute([partial(_parse, parser, request, share) for share in shares])
+        parsed = [*itertools.chain.from_iterable(jobs)]
         lists = [without_long_trees(each.nbest, batch.most_tree_tokens) for each in parsed]
-    scores, halvings = score_in_halves(reranker, lists, batch.token_scores, request, lanes)
+    scores, halvings = score_in_halves(
+        reranker.ensemble.on(lanes), lists, batch.token_scores, request, batch.best
+    )
     return BatchScores(
         lists if batch.sentences else (),
         scores,
@@ -131,21 +138,30 @@ class _ParsedSentence(NamedTuple):
 
 
 def _parse(
-    parser: ChartParser, cancellation: Cancellation, sentence: TextSentence
-) -> _ParsedSentence:
-    """Parse a sentence. An error costs only this sentence its trees."""
+    parser: ChartParser, cancellation: Cancellation, sentences: Sequence[TextSentence]
+) -> list[_ParsedSentence]:
+    """Parse sentences together. After an error each is parsed alone, so that the error costs only
+    one of them its trees. The seconds are their mean."""
     started = time.monotonic()
-    answer: NBest | str = sentence.problem or ""
+    whole = [each for each in sentences if each.problem is None]
+    answers: Iterator[NBest | str]
     fault = None
-    if not answer:
-        try:
-            (answer,) = parser.parse([sentence.sentence], cancellation)
-        except Stopped:
-            raise
-        except Exception as error:
-            answer, fault = BROKEN, described(error, with_text=True)
-    nbest = parsed_list(sentence, answer, parser.root)
-    return _ParsedSentence(nbest, time.monotonic() - started, fault)
+    try:
+        answers = iter(parser.parse([each.sentence for each in whole], cancellation))
+    except Stopped:
+        raise
+    except Exception as error:
+        if len(sentences) > 1:
+            alone = (_parse(parser, cancellation, [each]) for each in sentences)
+            return [*itertools.chain.from_iterable(alone)]
+        answers, fault = itertools.repeat(BROKEN), described(error, with_text=True)
+    seconds = (time.monotonic() - started) / len(sentences)
+    return [
+        _ParsedSentence(
+            parsed_list(each, each.problem or next(answers), parser.root), seconds, fault
+        )
+        for each in sentences
+    ]
 
 
 def without_long_trees(nbest: NBest, most_tokens: int) -> NBest:

@@ -16,6 +16,8 @@ from reranker.outputs.spans import constituents
 from reranker.ranking import Scored
 from reranker.ranking.ranker import Ranker
 from reranker.ranking.sentence import ParsedSentence
+from reranker.scoring.distinct import DistinctCandidates
+from reranker.service.children.scoring import Best
 from reranker.service.children.surprisal import ReadAnswer
 from reranker.service.errors import RequestError
 from reranker.service.http.envelope import content
@@ -74,12 +76,21 @@ class AnswerWriter:
         if warning:
             self.warnings.append(warning)
 
-    def rank(self, nbest: NBest, scores: Sequence[Scored]) -> Ranking:
+    @property
+    def top(self) -> int | None:
+        """Return the number of candidates that are written of a list; None for all."""
+        return self.asked.top_n if isinstance(self.asked, RankOptions) else None
+
+    @property
+    def best(self) -> Best | None:
+        """Return the candidates that have to be scored, None for all."""
+        return None if self.top is None else Best(self.weighing, self.top)
+
+    def rank(self, nbest: NBest, scores: Sequence[Scored | None]) -> Ranking:
         """Rank a list; lists that are scored together may be weighed differently."""
-        top = self.asked.top_n if isinstance(self.asked, RankOptions) else None
         if self.weighing.lm_weight < 1:
             self.warnings += score_warnings(nbest, self._warned)
-        return self.models.rank(nbest, scores, self.weighing, top)
+        return self.models.rank(nbest, scores, self.weighing, self.top)
 
     def entry(self, place: int, ranking: Ranking) -> bytes:
         """Return a list's part of the answer."""
@@ -156,7 +167,9 @@ class _ScoresWriter(AnswerWriter):
 
 
 class _OutputWriter(AnswerWriter):
-    """A writer of the outputs of ``rerank parse --output``."""
+    """A writer of the outputs of ``rerank parse --output``, which need the best tree alone."""
+
+    top = 1
 
     def __init__(self, output: str, *given: Any) -> None:
         super().__init__(*given)
@@ -205,10 +218,9 @@ def surprisals(request_id: str, read: Sequence[ReadAnswer], warnings: Sequence[s
     return _joined(known, "sentences", [each.sentence for each in read], {"warnings": warnings})
 
 
-def usage_of_scored(lists: Sequence[NBest], scores: Sequence[Sequence[Scored]]) -> dict[str, int]:
-    """Return the usage of lists with these scores."""
-    different = (each for scored in scores for each in scored if each.duplicate_of is None)
-    return usage_of(lists, sum(each.tokens for each in different))
+def usage_of_lists(lists: Sequence[NBest]) -> dict[str, int]:
+    """Return the usage of lists; a candidate counts whether it had to be scored or not."""
+    return usage_of(lists, sum(DistinctCandidates(nbest).size for nbest in lists))
 
 
 def usage_of(lists: Sequence[NBest], tokens: int) -> dict[str, int]:

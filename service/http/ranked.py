@@ -17,7 +17,7 @@ from reranker.nbest import NBest
 from reranker.parsers.language import LanguageCheck
 from reranker.process.cancellation import Cancellation
 from reranker.ranking import Scored
-from reranker.service.children.scoring import Models
+from reranker.service.children.scoring import Best, Models
 from reranker.service.errors import RequestError
 from reranker.service.http import answers, streams
 from reranker.service.http.answers import AnswerWriter
@@ -34,7 +34,7 @@ _NO_PARSER = (
     "the lists of another parser to /rerank"
 )
 
-Group = Sequence[tuple[NBest, list[Scored]]]
+Group = Sequence[tuple[NBest, Sequence[Scored | None]]]
 """Lists that are there at once, with their scores."""
 
 
@@ -60,7 +60,7 @@ class RankedRequest:
         contents = await service.readers.read(body, state.client)
         state.details.update(_counted(contents))
         writer = answers.writer(form, state.request_id, models, contents.asked, contents.warnings)
-        given = _Given(contents, models, deadline, size, state.client)
+        given = _Given(contents, models, deadline, size, state.client, writer.best)
         if form == streams.LINES and writer.has_lines and (contents.lists or contents.sentences):
             lines = self._lines(given, writer)
             return streams.Lines(await anext(lines), lines)
@@ -123,22 +123,22 @@ class RankedRequest:
                 writer.warn(check.add("text", nbest.words))
         if not isinstance(writer.asked, ScoreRequest):
             self._service.metrics.ranked(ranked, sum(len(nbest.words) for nbest, _ in group))
-        lists, scores = zip(*group, strict=True)
-        self._usage.update(answers.usage_of_scored(lists, scores))
+        self._usage.update(answers.usage_of_lists([nbest for nbest, _ in group]))
         names = ("candidates", "rejected")
         self._state.details.update({name: self._usage[name] for name in names})
         return [writer.entry(number, ranking) for number, ranking in enumerate(ranked, place)]
 
 
 class _Given(NamedTuple):
-    """The arguments of ``Service.work``: lists or sentences to be scored, the models for them, and
-    the bytes of the body."""
+    """The arguments of ``Service.work``: lists or sentences to be scored, the models for them, the
+    bytes of the body, and how many candidates are wanted."""
 
     contents: Contents
     models: Models
     deadline: float
     size: int
     client: str
+    best: Best | None
 
 
 def _counted(contents: Contents) -> dict[str, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -140,7 +140,9 @@ class Engines:
         for thread in self._threads:
             thread.join(timeout=_STOPPING_SECONDS)
 
-    async def score(self, work: Work) -> AsyncGenerator[list[tuple[NBest, list[Scored]]]]:
+    async def score(
+        self, work: Work
+    ) -> AsyncGenerator[list[tuple[NBest, Sequence[Scored | None]]]]:
         """Yield the lists and the scores of each, in order, those together that are there at once;
         if closed early, what is not being scored yet is dropped. Raises RequestError 429 as
         ``Queue.add`` does, and 503 if scoring ends or fails."""
@@ -259,6 +261,7 @@ class Engines:
             [piece.what for piece in batch if isinstance(piece.what, NBest)],
             [piece.what for piece in batch if isinstance(piece.what, TextSentence)],
             self._settings.max_tree_tokens,
+            batch[0].work.best,
         )
         try:
             result = engine.child.score(models, to_score, slot.cancellation, slot.place)
@@ -277,6 +280,8 @@ class Engines:
 
     def _count(self, slot: Slot, batch: list[Piece], result: BatchScores, seconds: float) -> None:
         tokens = sum(piece.tokens for piece in batch)
+        if any(scores and None in scores for scores in result.scores):
+            tokens = _scored_tokens(result)
         self._metrics.scored(tokens, len({piece.work for piece in batch}), seconds)
         if slot is slot.engine.main and not slot.was_paused:
             self.queue.learn_speed(tokens, seconds)
@@ -288,6 +293,12 @@ class Engines:
         if result.halvings:
             self._metrics.memory_retries.inc(result.halvings)
             _LOGGER.warning("out of device memory: a batch was scored in halves")
+
+
+def _scored_tokens(result: BatchScores) -> int:
+    """Return the tokens of the candidates that have scores; duplicates count once."""
+    scored = (each for scores in result.scores for each in scores or () if each)
+    return sum(each.tokens for each in scored if each.duplicate_of is None)
 
 
 def _score_first(engine: Engine, slot: Slot, models: Models, what: NBest | TextSentence) -> None:

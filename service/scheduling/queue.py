@@ -410,6 +410,7 @@ def _speed(tokens: int, seconds: float) -> float:
 
 def _go_together(work: Work, other: Work) -> bool:
     """Return whether a batch may have pieces of both: small work does not wait for large work, and
-    neither ensembles are mixed nor lists and sentences."""
+    neither ensembles are mixed nor lists and sentences, nor works of which other scores are
+    wanted."""
     is_alike = work.is_small == other.is_small and work.is_text == other.is_text
-    return is_alike and work.models is other.models
+    return is_alike and work.models is other.models and work.best == other.best

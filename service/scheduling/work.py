@@ -18,7 +18,7 @@ from reranker.service.errors import RequestError
 from reranker.text.reading import TextSentence
 
 if TYPE_CHECKING:
-    from reranker.service.children.scoring import Models
+    from reranker.service.children.scoring import Best, Models
 
 
 AHEAD = 32
@@ -56,6 +56,8 @@ class Work:
     """Instead of lists: they are parsed first."""
     candidates: int = CHART_CANDIDATES
     """Trees that the parser proposes for a sentence, at most."""
+    best: Best | None = None
+    """Where all that is wanted of each list is its best candidates; not of a list that is cut."""
     changed: Callable[[], object] = lambda: None
     """Called, in a thread, when there are new scores or an error."""
     pieces: list[Piece] = field(init=False)
@@ -71,7 +73,7 @@ class Work:
     since: float = field(default_factory=time.monotonic)
     _cut: dict[int, DistinctCandidates] = field(default_factory=dict)  # lists of several pieces
     _parsed: dict[int, NBest] = field(default_factory=dict)  # of sentences, until they are taken
-    _scores: list[list[list[Scored] | None]] = field(init=False)  # of each list's parts
+    _scores: list[list[Sequence[Scored | None] | None]] = field(init=False)  # of each list's parts
 
     def __post_init__(self) -> None:
         self.pieces, self._scores = [], []
@@ -89,6 +91,8 @@ class Work:
                 Piece(self, place, n, *part, distinct.longest) for n, part in enumerate(parts)
             ]
             self._scores.append([None] * len(parts))
+        if self._cut:
+            self.best = None
         self.tokens = self.waiting_tokens = sum(piece.tokens for piece in self.pieces)
 
     def _expected_tokens(self, sentence: TextSentence) -> tuple[int, int]:
@@ -125,7 +129,7 @@ class Work:
         self.waiting_tokens -= piece.tokens
         return piece
 
-    def take_scored(self, place: int) -> list[tuple[NBest, list[Scored]]]:
+    def take_scored(self, place: int) -> list[tuple[NBest, Sequence[Scored | None]]]:
         """Return the lists from ``place`` on that are scored, once. Raises RequestError."""
         if self.error is not None:
             raise self.error
@@ -136,19 +140,20 @@ class Work:
             place += 1
         return group
 
-    def _take_scores(self, place: int) -> list[Scored]:
+    def _take_scores(self, place: int) -> Sequence[Scored | None]:
         together = [scored for part in self._scores[place] for scored in part or ()]
         self._scores[place] = []
         if distinct := self._cut.pop(place, None):
-            return [repeating(together[n], original) for n, original in distinct.candidates]
+            every = [scored for scored in together if scored]
+            return [repeating(every[n], original) for n, original in distinct.candidates]
         return together
 
-    def add(self, piece: Piece, nbest: NBest, scores: list[Scored]) -> None:
+    def add(self, piece: Piece, nbest: NBest, scores: Sequence[Scored | None]) -> None:
         """Store the scores of a piece, which belong to ``nbest``."""
         if self.is_text:
             self._parsed[piece.place] = replace(nbest, id=str(piece.place))
         if not self.token_scores:
-            scores = [replace(scored, token_scores=None) for scored in scores]
+            scores = [scored and replace(scored, token_scores=None) for scored in scores]
         self._scores[piece.place][piece.part] = scores
         if None not in self._scores[piece.place]:
             self._tell()

@@ -50,10 +50,10 @@ else:
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * resource.getpagesize() + 20 * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-scores, halvings = score_in_halves(reranker, lists, False)
+scores, halvings = score_in_halves(reranker.ensemble, lists, False)
 exact = 0.0 if device.type == "cpu" else 1e-3
 pairs = zip(scores, small, strict=False)
 print(
     halvings,
-    all(some is not None and abs(some[0].nll - alone[0].nll) <= exact for some, alone in pairs),
+    all(some and some[0] and abs(some[0].nll - alone[0].nll) <= exact for some, alone in pairs),
 )

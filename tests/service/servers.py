@@ -94,9 +94,10 @@ if "reranker.service.children.scoring_main" in sys.orig_argv:
     from reranker.parsers.chart import ChartParser
     parse = ChartParser.parse
     def failing(self, sentences, cancellation=None):
-        if "crash" in sentences[0].words:
-            raise ValueError(" ".join(sentences[0].words))
-        if "hang" in sentences[0].words:
+        for each in sentences:
+            if "crash" in each.words:
+                raise ValueError(" ".join(each.words))
+        if any("hang" in each.words for each in sentences):
             for _ in cancellation.checked(itertools.repeat(None)):
                 time.sleep(0.01)
         return parse(self, sentences, cancellation)

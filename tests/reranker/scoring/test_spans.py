@@ -125,8 +125,8 @@ def test_the_best_few_are_those_of_everything() -> None:
     member = replace(untrained_spans(2), name="spans")
     members: list[LoadedMember] = [shipped, member]
     reranker = Reranker(members)
-    search = WinnerSearch(reranker._ensemble, patience_tokens=0)
-    assert search.pays_off(Weighing()) and not WinnerSearch(Reranker([member])._ensemble).pays_off(
+    search = WinnerSearch(reranker.ensemble, patience_tokens=0)
+    assert search.pays_off(Weighing()) and not WinnerSearch(Reranker([member]).ensemble).pays_off(
         Weighing()
     )
     everything = [r.ranking for r in reranker.rerank_lists(LISTS[:2])]

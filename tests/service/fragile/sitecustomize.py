@@ -11,22 +11,25 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 
 def _make_fragile() -> None:
-    from reranker import Reranker
     from reranker.nbest import NBest
     from reranker.ranking import Scored
+    from reranker.service.children import halving
 
-    real = Reranker.score_lists
+    real = halving.score_together
 
-    def score_lists(
-        self: Reranker, lists: Iterable[NBest], *given: Any, **options: Any
-    ) -> Iterator[tuple[NBest, list[Scored]]]:
-        lists = list(lists)
+    def score_together(
+        ensemble: Any,
+        lists: Sequence[NBest],
+        token_scores: bool,
+        cancellation: Any,
+        *given: Any,
+    ) -> list[Sequence[Scored | None]]:
         words = [word for nbest in lists for each in nbest.candidates for word in each.words]
         if "huge" in words:
             raise MemoryError
@@ -38,15 +41,14 @@ def _make_fragile() -> None:
             os._exit(7)
         while "hang" in words:
             time.sleep(1)
-        cancellation = options["cancellation"]
         gates = [Path(word.removeprefix("wait:")) for word in words if word.startswith("wait:")]
         while not all(gate.exists() for gate in gates):
             if cancellation.is_cancelled:
                 break
             time.sleep(0.005)
-        return real(self, lists, *given, **options)
+        return real(ensemble, lists, token_scores, cancellation, *given)
 
-    Reranker.score_lists = score_lists  # type: ignore[method-assign]
+    halving.score_together = score_together  # type: ignore[assignment]
 
 
 if "reranker.service.children.scoring_main" in sys.orig_argv:

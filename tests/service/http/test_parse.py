@@ -92,11 +92,13 @@ def python(ensemble: list[str], spans: str, text: str) -> list[Ranking]:
         return list(Reranker.load(ensemble).parse(text, parser))
 
 
-def command(folder: Path, text: str, output: str, ensemble: list[str], spans: str) -> str:
+def command(
+    folder: Path, text: str, output: str, ensemble: list[str], spans: str, *more: str
+) -> str:
     """Return the output of ``rerank parse`` for a file named ``text``, as HTTP names texts."""
     (folder / "text").write_text(text, encoding="utf-8")
     flags = ["--models", *ensemble, "--parser-model", spans, "--candidates", "7"]
-    flags += ["--output", output, "--out", str(folder / output)]
+    flags += ["--output", output, "--out", str(folder / output), *more]
     assert main(["parse", str(folder / "text"), *flags]) == 0
     return (folder / output).read_text(encoding="utf-8").replace(f"{folder}/", "")
 
@@ -120,6 +122,17 @@ def test_the_figures_are_the_commands(
     for one, row in zip(found, rows, strict=True):
         del row["origin"]["file"]
         assert one["origin"] == row["origin"]
+
+
+def test_the_best_alone_is_the_commands(
+    http: httpx.Client, tmp_path: Path, ensemble: list[str], spans: str
+) -> None:
+    """The others are not scored, and still counted."""
+    output = command(tmp_path, TEXT, "ranked", ensemble, spans, "--top", "1")
+    answer = post(http, TEXT, top_n=1)
+    rows = map(json.loads, output.splitlines())
+    assert [comparable(one) for one in sentences(answer)] == [comparable(row) for row in rows]
+    assert answer.json()["usage"] == post(http, TEXT).json()["usage"]
 
 
 def test_lists_of_another_parser_are_ranked_as_the_command_ranks_them(

@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,11 +111,11 @@ def flat(*words: str) -> NBest:
     return from_candidates([f"(S1 (S {' '.join(f'(NN {word})' for word in words)}))"])
 
 
-async def scores(engines: Engines, work: Work) -> list[list[Scored]]:
+async def scores(engines: Engines, work: Work) -> list[Sequence[Scored | None]]:
     return [scored async for group in engines.score(work) for _, scored in group]
 
 
-def scores_of(reranker: Reranker, *lists: NBest) -> list[list[Scored]]:
+def scores_of(reranker: Reranker, *lists: NBest) -> list[Sequence[Scored | None]]:
     return [scored for _, scored in reranker.score_lists(lists)]
 
 
@@ -152,12 +152,12 @@ def test_who_was_paused_is_answered_all_the_same(
     queue.learn_first(40, 1)  # however fast this machine is, neither is very small
     ends: list[str] = []
 
-    async def ask(name: str, *lists: NBest) -> list[list[Scored]]:
+    async def ask(name: str, *lists: NBest) -> list[Sequence[Scored | None]]:
         answer = await scores(listwise.engines, listwise.work(*lists, client=name))
         ends.append(name)
         return answer
 
-    async def both() -> list[list[list[Scored]]]:
+    async def both() -> list[list[Sequence[Scored | None]]]:
         main = queue.engines[0].main
         busy = asyncio.ensure_future(ask("busy", *[short] * 4, held))
         while not any(piece.what is held for piece in main.batch):
@@ -197,7 +197,7 @@ def test_ensembles_are_never_mixed(waiting: Running, file: Path, tmp_path: Path)
     waiting.engines.try_out(new)
     answers.append(scores_of(Reranker.load(file), nbest))
 
-    async def ask() -> list[list[list[Scored]]]:
+    async def ask() -> list[list[Sequence[Scored | None]]]:
         works = []
         for waiting.models in (old, new, old, new):
             works.append(waiting.work(nbest))
@@ -228,7 +228,7 @@ def test_several_engines_score_the_same_until_their_end(
     with running(models, engines=3, batch_tokens=1) as made:
         assert made.engines.ready == 3 and len({*made.pids()}) == 3
 
-        async def ask() -> list[list[Scored]]:
+        async def ask() -> list[Sequence[Scored | None]]:
             held = asyncio.ensure_future(scores(made.engines, made.work(flat(gate.word))))
             busy: list[int] = []
             while not busy:
@@ -274,7 +274,7 @@ def test_a_pause_is_no_hang(beating: Running, gate: Gate) -> None:
     """However long a batch waits for others."""
     restarts = beating.restarts()
 
-    async def ask() -> list[list[Scored]]:
+    async def ask() -> list[Sequence[Scored | None]]:
         main = beating.engines.queue.engines[0].main
         asked = asyncio.ensure_future(scores(beating.engines, beating.work(flat(gate.word))))
         while not main.batch:

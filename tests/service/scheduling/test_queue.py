@@ -11,6 +11,8 @@ from reranker.nbest import NBest
 from reranker.nbest.data import Origin, RawCandidate, RawList, Sentence
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
+from reranker.ranking import Weighing
+from reranker.service.children.scoring import Best
 from reranker.service.errors import RequestError
 from reranker.service.metrics import Metrics
 from reranker.service.scheduling.queue import EngineSlots, Queue, Slot
@@ -76,6 +78,28 @@ def test_clients_take_turns_whatever_they_ask_for() -> None:
     assert [taken(queue) for _ in range(3)] == [["a0", "b0"], ["b0", "a1"], ["b1", "a2"]]
     queue.add(asked("c", *[20] * 6))  # and has no claim to the service that others got before
     assert [taken(queue) for _ in range(3)] == [["b1", "c0"], ["a3", "b2"], ["c1", "a4"]]
+
+
+def test_a_batch_wants_the_same_scores() -> None:
+    """All scores, the best under one weighing, or the best under another."""
+    queue = queue_of(1000)
+    one, other = Best(Weighing(), 1), Best(Weighing(lm_weight=0.5), 1)
+    for client, best in (("a", None), ("b", one), ("c", other), ("d", one)):
+        work = asked(client, 20)
+        work.best = best
+        queue.add(work)
+    assert [taken(queue) for _ in range(3)] == [["a0"], ["b0", "d0"], ["c0"]]
+
+
+def test_all_of_a_list_that_is_cut_is_scored() -> None:
+    """What is best of a part need not be best of the list."""
+    two = nbest("", "(S (NN a))", "(S (NP (NN a)))")
+    best = Best(Weighing(), 1)
+    whole, cut = (
+        Work(MODELS, [two], 0.0, best=best, most_tokens=most_tokens) for most_tokens in (100, 4)
+    )
+    assert (len(whole.pieces), whole.best) == (1, best)
+    assert (len(cut.pieces), cut.best) == (2, None)
 
 
 def text(client: str, sentences: int) -> Work:
