@@ -31,7 +31,7 @@ def drawing(tree: Tree) -> str:
     return svg([("", MarkedTree(tree))])
 
 
-def svg(trees: Sequence[tuple[str, MarkedTree]]) -> str:
+def svg(trees: Sequence[tuple[str, MarkedTree]], legend: str = LEGEND) -> str:
     """Draw titled trees, side by side."""
     left = float(_MARGIN)
     height = 0.0
@@ -43,7 +43,7 @@ def svg(trees: Sequence[tuple[str, MarkedTree]]) -> str:
     marks = [mark for _, marked in trees for mark in marked.marks.values()]
     if any(mark.is_changed or mark.is_right is not None for mark in marks):
         height += _ROW
-        elements.append(_text(_MARGIN, height, LEGEND, "#666", "start"))
+        elements.append(_text(_MARGIN, height, legend, "#666", "start"))
     size = f'width="{left:g}" height="{height + _MARGIN:g}"'
     return "\n".join(
         [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import heapq
 from collections.abc import Iterator
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,13 @@ from reranker.errors import InputError
 from reranker.files.output import open_whole, output_paths
 from reranker.plugins.checking.evidence import Evidence
 from reranker.plugins.checking.index import Index
+from reranker.plugins.checking.page import DRAWN, Row, page
 from reranker.plugins.checking.suspicion import Place, places
 from reranker.plugins.grep import tree_files
 from reranker.plugins.grep.parses import Parses
 from reranker.plugins.grep.tree_files import TreeFiles
 from reranker.process.flags import positive
-from reranker.trees.constituents import brackets
 from reranker.trees.linearize import cleaned
-from reranker.trees.marks import Mark, MarkedTree
-from reranker.trees.svg import svg
-from reranker.trees.tree import Tree
 
 EXAMPLES = """examples:
   rerank check treebank/ > suspicious.tsv
@@ -38,10 +34,6 @@ exit status: 0 success; 1 some trees could not be read; 2 unusable files or flag
 130 interrupted; 141 the reader of standard output closed it"""
 
 _COLUMNS = ("file", "line", *Place._fields)
-_DRAWN = 100  # sentences in --html
-
-Row = tuple[float, int, str, int, Place, str, str]
-"""Suspicion, the negative number of the place, file, line, the place, and both trees."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("files", nargs="+", metavar="FILE", help="a treebank: files or folders; .gz and .zst, too")
     text = "how many places to write, the most suspicious ones (default: %(default)s)"
     add("--most", type=positive, default=1_000, metavar="N", help=text)
-    text = f"also write both trees of the first {_DRAWN} sentences, drawn side by side"
+    text = f"also write both trees of the first {DRAWN} sentences, drawn side by side"
     add("--html", type=Path, metavar="FILE", help=text)
     text = "a span model, or the name of an installed ensemble (default: the installed one)"
     add("--parser-model", action="append", metavar="MODEL", help=text)
@@ -81,21 +73,22 @@ def run(arguments: argparse.Namespace) -> int:
         def table(said: Iterator[list[Any]]) -> Iterator[str]:
             rows = heapq.nlargest(arguments.most, _rows(said))
             yield "\t".join(_COLUMNS) + "\n"
-            for _, _, file, line, place, _, _ in rows:
-                yield "\t".join([file, str(line), *map(_cell, place)]) + "\n"
+            for *_, row in rows:
+                yield "\t".join([row.file, str(row.line), *map(_cell, row.place)]) + "\n"
             if html is not None:
                 with open_whole(html) as out:
-                    out.write("".join(_page(rows)))
+                    out.write("".join(page(row for *_, row in rows)))
 
         return files.write(read, table, ("most",))
 
 
-def _rows(said: Iterator[list[Any]]) -> Iterator[Row]:
+def _rows(said: Iterator[list[Any]]) -> Iterator[tuple[float, int, Row]]:
+    """Yield suspicion, the negative number of the place, and the place."""
     number = 0
-    for file, line, found, tree, expected in said:
+    for file, line, found, gold, expected in said:
         for place in map(Place._make, found):
             number -= 1
-            yield place.suspicion, number, file, line, place, tree, expected
+            yield place.suspicion, number, Row(file, line, place, gold, expected)
 
 
 def _cell(value: object) -> str:
@@ -104,42 +97,3 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
-
-
-def _page(rows: list[Row]) -> Iterator[str]:
-    """Yield an HTML page with the sentences of the rows, the most suspicious first."""
-    yield "<!DOCTYPE html><meta charset='utf-8'><title>rerank check</title>\n"
-    yield "<style>body {font-family: sans-serif} section {overflow-x: auto}</style>\n"
-    sentences: dict[tuple[str, int], list[Row]] = {}
-    for row in rows:
-        sentences.setdefault((row[2], row[3]), []).append(row)
-    for (file, line), some in list(sentences.items())[:_DRAWN]:
-        yield f"<section><h2>{escape(f'{file}:{line}')}</h2>\n<ul>\n"
-        yield from (f"<li>{escape(_sentence(row[4]))}</li>\n" for row in some)
-        yield f"</ul>\n{_drawing(some[0][5], some[0][6])}</section>\n"
-
-
-def _sentence(place: Place) -> str:
-    """Return a place in words."""
-    gold = place.gold or "no bracket"
-    said = "" if place.probability is None else f", probability {place.probability:.2g}"
-    likely = place.likely_probability
-    said += "" if likely is None else f"; {place.likely} has {likely:.2g}"
-    said += f"; other brackets at {place.others} of {place.occurrences}" if place.others else ""
-    return f"{gold} around {place.words!r}{said}{'; seen nowhere else' * place.is_alone}"
-
-
-def _drawing(gold: str, expected: str) -> str:
-    trees = Tree.from_string(gold), Tree.from_string(expected)
-    keys = [{(node.label, start, end) for node, start, end in brackets(tree)} for tree in trees]
-    marked = [
-        MarkedTree(
-            tree,
-            {
-                id(node): Mark((node.label, start, end) not in others, None)
-                for node, start, end in brackets(tree)
-            },
-        )
-        for tree, others in zip(trees, reversed(keys), strict=True)
-    ]
-    return svg(list(zip(("treebank", "parser"), marked, strict=True)))

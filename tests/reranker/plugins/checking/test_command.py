@@ -16,6 +16,8 @@ from reranker.nbest.data import NBest, Sentence
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.plugins.checking.evidence import Evidence
+from reranker.plugins.checking.page import Row, in_words, is_doubtful, page
+from reranker.plugins.checking.suspicion import Place
 from reranker.trees.constituents import brackets
 from reranker.trees.tree import Tree
 from tests.reranker.small_files import write
@@ -56,8 +58,28 @@ def test_a_table_a_page_and_python(
     assert f"{file}:4: left out: 10000 words" in caplog.text
     assert [f"{each.place.suspicion:.4g}" for each in same] == [row["suspicion"] for row in rows]
     html = page.read_text("utf-8")
-    assert html.count("<svg") == 2 and "&lt;man&gt;" in html and "<man>" not in html
-    assert re.search(r">\*?NP<", html)
+    assert html.count("<svg") == html.count("<section>") > 0 and "<man>" not in html
+    assert "&lt;man&gt;" in html and re.search(r">\*?NP<", html)
+
+
+def test_what_is_said_of_a_place() -> None:
+    sure = Place(-9.0, 0, 2, "NP", 0.999, "", None, 0, 4, False, "the <dog>")
+    assert not is_doubtful(sure)
+    said = "<b>NP</b> around “the &lt;dog&gt;”: probability "
+    odd = sure._replace(probability=0.001, likely="VP", likely_probability=0.995)
+    assert in_words(odd) == f"{said}below 0.01; the parser expects <b>VP</b> (above 0.99)"
+    varied = sure._replace(probability=0.75, others=3, is_alone=True)
+    assert in_words(varied) == (
+        f"{said}0.75; of 4 places with these words, 3 differ; no other place has these labels"
+    )
+    missing = sure._replace(gold="", probability=None, likely="PP", likely_probability=0.6)
+    assert in_words(missing).startswith("no bracket around “the &lt;dog&gt;”: the parser expects")
+    assert all(map(is_doubtful, (odd, varied, missing)))
+    row = Row("f&g", 3, odd, "(TOP (NP (DT the) (NN <dog>)))", "(TOP (VP (DT the) (NN <dog>)))")
+    html = "".join(page([row._replace(line=9, place=sure), row]))
+    assert "<h2>f&amp;g:3</h2>" in html and html.count("<svg") == 1
+    assert ">*NP<" in html and ">*VP<" in html
+    assert "None." in "".join(page([row._replace(place=sure)]))
 
 
 def test_probabilities_are_those_of_the_chart(model: str) -> None:
