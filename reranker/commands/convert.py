@@ -154,7 +154,6 @@ def _clean(arguments: argparse.Namespace) -> int:
 
     never = set(arguments.without)
     with open_whole(out_path) as out:
-        out.write(start)
         for place in _texts(files, reject):
             try:
                 whole = place.tree()
@@ -169,7 +168,7 @@ def _clean(arguments: argparse.Namespace) -> int:
                 tree = newer_tags(tree) if arguments.newer_tags else tree
                 for change in filter(None, changes):
                     tree = change(tree)
-                out.write(write(tree, written))
+                out.write(start * (not written) + write(tree, written))
                 written += 1
             except TreeError as error:
                 reject(f"{place}: tree rejected, {error.code}: {error}")

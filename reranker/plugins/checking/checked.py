@@ -32,9 +32,14 @@ def check(
     model."""
     evidence, index = Evidence(parser_model, language), Index.of(treebank_files(files))
 
+    def warn(text: str | None) -> None:
+        if text:
+            logger.warning("%s", text)
+
     def found() -> Iterator[tuple[float, int, Checked]]:
         number = 0
         for text, tree in placed_trees(files):
+            warn(evidence.language.add(text.file, tree.words()))
             try:
                 suspicious, _ = places(tree, evidence, index)
             except TreeError as error:
@@ -43,5 +48,6 @@ def check(
             for place in suspicious:
                 number -= 1
                 yield place.suspicion, number, Checked(text.file, text.line, place)
+        warn(evidence.language.end())
 
     return [checked for *_, checked in heapq.nlargest(most, found())]

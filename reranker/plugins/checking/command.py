@@ -10,6 +10,7 @@ from typing import Any
 
 from reranker.commands import parser_flags
 from reranker.commands.arguments import add_output
+from reranker.commands.progress import message
 from reranker.errors import InputError
 from reranker.files.output import open_whole, output_paths
 from reranker.plugins.checking.evidence import Evidence
@@ -66,12 +67,16 @@ def run(arguments: argparse.Namespace) -> int:
         index = Index.of(files.files)
 
         def read(parses: Parses) -> list[Any]:
+            tree = cleaned(parses.trees[0])
+            if warning := evidence.language.add(parses.file, tree.words()):
+                message(f"rerank: {warning}")
             found, expected = places(parses.trees[0], evidence, index)
-            tree = cleaned(parses.trees[0]).to_string()
-            return [parses.file, parses.line, found, tree, expected.tree]
+            return [parses.file, parses.line, found, tree.to_string(), expected.tree]
 
         def table(said: Iterator[list[Any]]) -> Iterator[str]:
             rows = heapq.nlargest(arguments.most, _rows(said))
+            if warning := evidence.language.end():
+                message(f"rerank: {warning}")
             yield "\t".join(_COLUMNS) + "\n"
             for *_, row in rows:
                 yield "\t".join([row.file, str(row.line), *map(_cell, row.place)]) + "\n"

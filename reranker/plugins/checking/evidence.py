@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -12,6 +12,7 @@ from reranker.chart.bracketed import bracketed
 from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL
 from reranker.errors import TreeError
 from reranker.parsers.chart import MOST_WORDS, certainty_of, parser_model
+from reranker.parsers.language import LanguageCheck
 from reranker.parsers.parser import ParserSettings
 from reranker.scoring.span_table import read_sentence
 
@@ -40,6 +41,11 @@ class Evidence:
         self._model, self._vocabulary = member.model, member.vocabulary
         self.labels = {name for label in member.vocabulary.labels for name in label.split(" ")}
         """Labels of the brackets that the model knows."""
+        self.language = LanguageCheck(member.language, self._unknown_words)
+        """A check of the words that it reads."""
+
+    def _unknown_words(self, words: Sequence[str]) -> int:
+        return sum(map(self._vocabulary.is_unknown, words))
 
     def of(self, words: tuple[str, ...], tags: tuple[str, ...]) -> Expected:
         """Return what is expected of a sentence. Raises TreeError if it is too long."""

@@ -94,6 +94,19 @@ def test_probabilities_are_those_of_the_chart(model: str) -> None:
     assert all(value <= 1.001 for value in expected.probabilities.values()) and brackets(best)
 
 
+def test_a_treebank_of_another_language(
+    tmp_path: Path, capsys: Capture, caplog: pytest.LogCaptureFixture, model: str
+) -> None:
+    """Its labels may be those of the model's."""
+    file = write(tmp_path / "t.mrg", "(TOP (S (NP (X saya)) (VP (X lihat) (NP (X apa) (X itu)))))")
+    assert main(["check", file, "--parser-model", model]) == 0
+    said = f"{file}: 100 % of its first 4 words are new to the parser: is this English?"
+    assert said in capsys.readouterr().err
+    with caplog.at_level(logging.WARNING):
+        reranker.check([file], parser_model=model)
+    assert said in caplog.text
+
+
 def test_usage(tmp_path: Path, capsys: Capture, model: str) -> None:
     file = write(tmp_path / "t.mrg", TREE)
     for flags, message in (
