@@ -197,7 +197,8 @@ def serve(asked: int, listening: int) -> NoReturn:
     """Import everything, then fork for whoever asks, until the process that started this ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest
     _import_all("reranker")
-    import_module("torch._dynamo")  # which any optimiser would import, for 3 s
+    if "torch" in sys.modules:
+        import_module("torch._dynamo")  # which any optimiser would import, for 3 s
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("an import has started a thread, which forks would lack")
     gc.collect()
