@@ -58,7 +58,7 @@ class Entry(NamedTuple):
     help: str = ""  # the line of `rerank --help`
 
 
-def _of_plugin(name: str, help: str) -> Entry:
+def _plugin(name: str, help: str) -> Entry:
     return Entry(f"reranker.plugins.{name}.command", help)
 
 
@@ -73,25 +73,19 @@ _OURS: dict[Group, dict[str, Entry]] = {
             "reranker.commands.parse",
             "text in, the best tree of each sentence out: parse and rerank",
         ),
-        "show": _of_plugin(
+        "show": _plugin(
             "showing", "draw trees: the best beside the parser's first, right or wrong"
         ),
-        "grep": _of_plugin("grep", "search trees, parser output or text for a pattern"),
-        "measure": _of_plugin(
-            "measure", "how complex the syntax of a text is, and how sure that is"
-        ),
-        "clauses": _of_plugin(
-            "clauses", "the clauses of a text, of which kind, and how sure that is"
-        ),
-        "surprisal": _of_plugin(
-            "surprisal", "what each word of a text costs a reader: its surprisal"
-        ),
-        "spoken": _of_plugin("spoken", "transcripts in, sentences and trees"),
+        "grep": _plugin("grep", "search trees, parser output or text for a pattern"),
+        "measure": _plugin("measure", "how complex the syntax of a text is, and how sure that is"),
+        "clauses": _plugin("clauses", "the clauses of a text, of which kind, and how sure that is"),
+        "surprisal": _plugin("surprisal", "what each word of a text costs a reader: its surprisal"),
+        "spoken": _plugin("spoken", "transcripts in, sentences and trees"),
         "serve": Entry("reranker.commands.serve", "rerank over HTTP, with a web page"),
         "models": Entry("reranker.commands.models", "the language models that are installed"),
         "eval": Entry("reranker.commands.evaluate", "EVALB's figures for two treebank files"),
-        "check": _of_plugin("checking", "the brackets of a treebank that are most likely wrong"),
-        "select": _of_plugin("selecting", "the sentences of a text to annotate next"),
+        "check": _plugin("checking", "the brackets of a treebank that are most likely wrong"),
+        "select": _plugin("selecting", "the sentences of a text to annotate next"),
         "compare": Entry(
             "reranker.plugins.tuning.compare_command",
             "whether the difference of two parsers' F1 is more than chance",
@@ -102,20 +96,16 @@ _OURS: dict[Group, dict[str, Entry]] = {
         "convert": Entry(
             "reranker.commands.convert", "convert n-best files from one format to another"
         ),
-        "tune": _of_plugin(
+        "tune": _plugin(
             "tuning", "find the best --lm-weight and more, from ranked output and gold"
         ),
-        "train": _of_plugin(
-            "training", "train a language model on a treebank, or an encoder-decoder"
-        ),
-        "adapt": _of_plugin(
+        "train": _plugin("training", "train a language model on a treebank, or an encoder-decoder"),
+        "adapt": _plugin(
             "adapting", "train the models on to your own kind of text, without a treebank"
         ),
-        "generate": _of_plugin("generation", "trees, translations or headlines by beam search"),
-        "analyse": _of_plugin(
-            "analysis", "what models do: the papers' tables and figures about them"
-        ),
-        "cluster": _of_plugin("cluster", "rerank many files, here or on many machines, with Ray"),
+        "generate": _plugin("generation", "trees, translations or headlines by beam search"),
+        "analyse": _plugin("analysis", "what models do: the papers' tables and figures about them"),
+        "cluster": _plugin("cluster", "rerank many files, here or on many machines, with Ray"),
         "completion": Entry(
             "reranker.commands.completion", "print a script for tab completion in bash, zsh or fish"
         ),

@@ -43,8 +43,7 @@ _KEYS = {"version": int, "criterion": str, "lm_weight": float, "token_bonus": fl
 _MEMBER_KEYS = {"file": str, "sha256": str, "weight": float}
 _CONFIDENCE_KEYS = dict.fromkeys(("intercept", *FEATURES), float)
 
-# An ensemble file beside checkpoints; its [confidence] and its shortlist hold if only the
-# checkpoints are named.
+# An ensemble file whose [confidence], shortlist and member weights hold for checkpoints beside it.
 CONFIDENCE_FILE = "confidence.toml"
 
 
@@ -163,8 +162,8 @@ def _named(names: ModelNames, combination: str) -> WeighedModels:
         beside = _beside(paths) if combination == "sum" else None
         if beside is None:
             return WeighedModels(tuple(paths), Weighing())
-        weighing = Weighing(shortlist=beside.weighing.shortlist)
-        return WeighedModels(tuple(paths), weighing, beside.calibration)
+        weighing = replace(beside.weighing, lm_weight=1.0, criterion="perplexity", token_bonus=0.0)
+        return replace(beside, weighing=weighing)
     if len(paths) > 1:
         raise InputError(f"{files[0]} is a complete ensemble: name nothing else beside it")
     if combination != "sum":
@@ -229,8 +228,8 @@ def read_ensemble_file(path: Path) -> WeighedModels:
 
 
 def _beside(paths: Sequence[Path]) -> WeighedModels | None:
-    """Return the content of ``confidence.toml`` in the checkpoints' folder if it was made for
-    exactly these checkpoints, in any order; else None. Raises InputError, naming the file, if it is
+    """Return the content of ``confidence.toml`` in the checkpoints' folder, in their order, if it
+    was made for exactly these checkpoints; else None. Raises InputError, naming the file, if it is
     invalid."""
     folders = {path.parent for path in paths}
     path = folders.pop() / CONFIDENCE_FILE
@@ -240,7 +239,13 @@ def _beside(paths: Sequence[Path]) -> WeighedModels | None:
     if len(models.paths) != len(paths):
         return None
     hashes = [file_sha256(each, MOST_BYTES) for each in paths]
-    return models if sorted(models.sha256) == sorted(hashes) else None
+    if sorted(models.sha256) != sorted(hashes):
+        return None
+    weights = dict(zip(models.sha256, models.weighing.member_weights, strict=False))
+    in_order = tuple(weights[each] for each in hashes if weights)
+    weighing = replace(models.weighing, member_weights=in_order)
+    calibration = models.calibration and replace(models.calibration, weighing=weighing)
+    return WeighedModels(tuple(paths), weighing, calibration)
 
 
 def _parsed(path: Path) -> WeighedModels:

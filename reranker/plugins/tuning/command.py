@@ -17,7 +17,7 @@ from reranker.files.output import output_paths, write_line
 from reranker.files.table import aligned
 from reranker.outputs.ranked_file import ranked_lines
 from reranker.plugins.tuning.confidence_table import ConfidenceTable
-from reranker.process.flags import weight, whole_number
+from reranker.process.flags import number_from, weight, whole_number
 from reranker.trees.treebank import treebank_files
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--folds", type=whole_number(2), default=10, metavar="K", help=text)
     text = "tune nothing: take this weight, 1 for each model and no bonus"
     add("--lm-weight", type=weight, metavar="W", help=text)
+    text = "with --lm-weight: the weight of each model, in the order in which RANKED was scored"
+    add("--member-weights", nargs="+", type=number_from(0), default=(), metavar="W", help=text)
     text = "with --save: the models that RANKED was scored with"
     add("--models", nargs="+", metavar="FILE.pt", help=text)
     text = "write the ensemble with the weights found, for `rerank --models FILE.toml`"
@@ -64,6 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print F1 by ``--lm-weight`` and after tuning; return the exit code."""
     if (arguments.save is None) != (arguments.models is None):
         raise InputError("--save and --models go together")
+    if arguments.member_weights and arguments.lm_weight is None:
+        raise InputError("--member-weights needs --lm-weight: else weights are tuned")
     if arguments.save is not None and arguments.save.suffix != ".toml":
         raise InputError(f"--save {arguments.save}: the name must end in .toml")
     paths = named_models(arguments.models).paths if arguments.models else ()
@@ -75,7 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     lists = _read(arguments, paths)
     _print_sweep(lists)
-    tried, chosen = _weighed(lists, arguments.lm_weight, arguments.folds)
+    members = tuple(arguments.member_weights)
+    tried, chosen = _weighed(lists, arguments.lm_weight, members, arguments.folds)
     summary = _print_outcomes(lists, tried, chosen)
     confidence = ConfidenceTable(lists, chosen.weighing, arguments.folds)
     write_line(f"\n{confidence.format()}")
@@ -114,10 +119,10 @@ def _read(arguments: argparse.Namespace, paths: Sequence[Path]) -> ScoredLists:
 
 
 def _weighed(
-    lists: ScoredLists, lm_weight: float | None, folds: int
+    lists: ScoredLists, lm_weight: float | None, members: tuple[float, ...], folds: int
 ) -> tuple[list[Outcome], Outcome]:
     """Return the outcomes that were tried, and the one that was chosen. Raises InputError for a
-    weight below 1 if parser scores are missing."""
+    weight below 1 if parser scores are missing, and unless each of the ``members`` has a weight."""
     from reranker.plugins.tuning.choosing import choose, outcomes, untuned
     from reranker.ranking import Weighing
 
@@ -126,7 +131,10 @@ def _weighed(
         return tried, choose(tried)
     if lm_weight < 1 and not lists.has_parser_scores:
         raise InputError(f"--lm-weight {lm_weight:g}: some candidates have no parser score to mix")
-    given = untuned(lists, Weighing(lm_weight))
+    if members and len(members) != lists.number_of_members:
+        models = counted(lists.number_of_members, "model")
+        raise InputError(f"--member-weights has {len(members)}, but {models} scored the lists")
+    given = untuned(lists, Weighing(lm_weight, member_weights=members))
     return [given], given
 
 

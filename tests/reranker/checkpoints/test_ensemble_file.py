@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,13 @@ def test_confidence_and_shortlist_beside_checkpoints(
     assert named_models(paths) == WeighedModels(paths, Weighing(shortlist=3.0), known)
     assert named_models(paths[::-1]).calibration == known
     assert named_models(paths, "average") == plain
+    weighed = Weighing(0.5, member_weights=(1.0, 0.4), shortlist=3.0)
+    known = replace(known, weighing=weighed)
+    write_ensemble_file(beside, WeighedModels(paths, weighed, known))
+    assert named_models(paths) == WeighedModels(paths, replace(weighed, lm_weight=1.0), known)
+    other = named_models(paths[::-1])
+    assert other.weighing.member_weights == (0.4, 1.0)
+    assert other.calibration and other.calibration.weighing.member_weights == (0.4, 1.0)
     renamed = one.rename(one.with_name("first.pt"))
     assert named_models([renamed, two]).calibration == known
     renamed.rename(one)

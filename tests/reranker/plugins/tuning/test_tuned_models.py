@@ -134,3 +134,20 @@ def test_tuning_what_was_scored(tmp_path: Path, models: list[str], capsys: Captu
     printed = capsys.readouterr().out
     assert main([*command, *models, *weight]) == 0
     assert capsys.readouterr().out == printed
+
+
+def test_given_weights_of_models(tmp_path: Path, models: list[str], capsys: Capture) -> None:
+    file = write(tmp_path / "n.txt", bllip(*[CANDIDATES] * 2))
+    gold = write(tmp_path / "gold.mrg", (CANDIDATES[1].replace("S1", "TOP") + "\n") * 2)
+    ranked, saved = str(tmp_path / "r.jsonl"), str(tmp_path / "tuned.toml")
+    scored = ["--nbest", file, "--models", *models, "--output", "ranked", "--out", ranked]
+    assert main(scored) == 0
+    tune = ["tune", ranked, gold, "--models", *models, "--save", saved]
+    weights = ["--member-weights", "0.25", "2"]
+    assert main([*tune, "--lm-weight", "1", *weights]) == 0
+    assert "chosen: as given: W = 1.000, members 0.25 2.00" in capsys.readouterr().out
+    assert read_ensemble_file(Path(saved)).weighing == Weighing(member_weights=(0.25, 2.0))
+    assert main([*tune, *weights]) == 2
+    assert "--member-weights needs --lm-weight" in capsys.readouterr().err
+    assert main([*tune, "--lm-weight", "1", "--member-weights", "1"]) == 2
+    assert "--member-weights has 1, but 2 models scored the lists" in capsys.readouterr().err
