@@ -10,11 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from reranker.checkpoints.ensemble_file import (
-    ModelNames,
-    WeighedModels,
-    named_models,
-)
+from reranker.checkpoints.ensemble_file import ModelNames, WeighedModels, named_models
 from reranker.checkpoints.members import LoadedMember, Precision, devices, load_placed
 from reranker.errors import InputError
 from reranker.nbest import NBest, ReadOptions, Rejected

@@ -84,18 +84,18 @@ def named_models(
     named = _named(names, combination)
     if installed is not None and installed.parser:
         named = replace(named, parser=installed.name)
-    return replace(named, sha256=pinned(named.paths, pins)) if pins else named
+    return replace(named, sha256=pinned(named.paths, pins, *named.sha256)) if pins else named
 
 
-def pinned(paths: Sequence[Path], pins: Iterable[str]) -> tuple[str, ...]:
+def pinned(paths: Sequence[Path], pins: Iterable[str], *digests: str) -> tuple[str, ...]:
     """Return the full hash of each file, if each matches one of the ``pins``, in any order: full
-    hashes, or their first 8 digits or more.
+    hashes, or their first 8 digits or more. ``digests`` are the files' hashes, if known.
 
     Raises InputError, naming file and hashes, for a file without a pin, a pin without a file, and a
     pin that is not a hash.
     """
     left = sorted(map(_checked_pin, pins), key=len, reverse=True)
-    digests = tuple(file_sha256(path, MOST_BYTES) for path in paths)
+    digests = digests or tuple(file_sha256(path, MOST_BYTES) for path in paths)
     for path, digest in zip(paths, digests, strict=True):
         mine = next((pin for pin in left if digest.startswith(pin)), None)
         if mine is None:
@@ -238,14 +238,14 @@ def _beside(paths: Sequence[Path]) -> WeighedModels | None:
     models = _parsed(path)
     if len(models.paths) != len(paths):
         return None
-    hashes = [file_sha256(each, MOST_BYTES) for each in paths]
+    hashes = tuple(file_sha256(each, MOST_BYTES) for each in paths)
     if sorted(models.sha256) != sorted(hashes):
         return None
     weights = dict(zip(models.sha256, models.weighing.member_weights, strict=False))
     in_order = tuple(weights[each] for each in hashes if weights)
     weighing = replace(models.weighing, member_weights=in_order)
     calibration = models.calibration and replace(models.calibration, weighing=weighing)
-    return WeighedModels(tuple(paths), weighing, calibration)
+    return WeighedModels(tuple(paths), weighing, calibration, hashes)
 
 
 def _parsed(path: Path) -> WeighedModels:

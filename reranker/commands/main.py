@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import io
 import logging
 import os
@@ -193,6 +194,7 @@ def _run(given: list[str]) -> int:
 
 def program() -> NoReturn:
     """Run ``main`` as a program of its own."""
+    gc.set_threshold(50_000)  # importing torch makes many objects, to be looked at each time
     leave(main())
 
 

@@ -64,3 +64,10 @@ def test_nothing_else_is_loaded(models: list[str]) -> None:
     assert len(Reranker.load(models[0], sha256=hashes[0]).members) == 1
     with pytest.raises(InputError, match=f"its SHA-256 is {hashes[1]}"):
         Reranker.load(models, sha256=hashes[:1])
+
+
+def test_hashes_that_are_known_are_not_computed_again(tmp_path: Path) -> None:
+    missing = [tmp_path / "no.pt"]
+    assert pinned(missing, [ONE[:8]], ONE) == (ONE,)
+    with pytest.raises(InputError, match=f"no.pt: its SHA-256 is {TWO}, not one of {ONE}"):
+        pinned(missing, [ONE], TWO)

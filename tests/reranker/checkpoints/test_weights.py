@@ -113,3 +113,13 @@ def test_eight_bits_are_read_back_to_the_same_weights(tmp_path: Path) -> None:
     again = load_checkpoint(path)
     for name, weight in first.model.named_parameters():
         assert torch.equal(weight, again.model.get_parameter(name))
+
+
+@pytest.mark.parametrize("odd", [torch.inf, -torch.inf, torch.nan])
+def test_one_weight_that_is_not_finite_is_refused(odd: float) -> None:
+    """Weights so large that their sum is infinite are weights."""
+    stored = {"weight": torch.full((3, 3), 3e38), "bias": torch.zeros(3)}
+    assert with_weights(lambda: nn.Linear(3, 3), stored, 1_000, "cpu").weight.max() == 3e38
+    stored["bias"][1] = odd
+    with pytest.raises(ValueError, match="a weight is not a finite number"):
+        with_weights(lambda: nn.Linear(3, 3), stored, 1_000, "cpu")
