@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.files.figure import new_figure, save_figure
+from reranker.files.output import output_path
 from reranker.files.table import aligned
 from reranker.nbest.data import Sentence
 from reranker.parsers.choice import kept_parser
@@ -112,13 +113,15 @@ def main() -> int:
     parser.add_argument("--limit", type=positive, help="the first trees of each file")
     parser.add_argument("--picture", type=Path, help="draw shares by probability")
     arguments = parser.parse_args()
+    parts = (each.rpartition("=") for each in arguments.treebanks)
+    named = {name or file: file for name, _, file in parts}
+    picture = output_path(arguments.picture, named.values())
     found = {}
-    for each in arguments.treebanks:
-        name, _, file = each.rpartition("=")
-        found[name or file] = calibration(file, arguments.parser_model, arguments.limit)
+    for name, file in named.items():
+        found[name] = calibration(file, arguments.parser_model, arguments.limit)
     print(aligned([_HEADS, *((name, *each.row()) for name, each in found.items())]))
-    if arguments.picture:
-        draw(arguments.picture, found)
+    if picture:
+        draw(picture, found)
     return 0
 
 
