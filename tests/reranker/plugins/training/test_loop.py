@@ -291,7 +291,10 @@ def test_a_run_survives_kills_at_any_moment(tmp_path: Path) -> None:
     assert same(run(FAST, folder), expected)
     assert log(folder) == log(tmp_path / "whole")
     names = {path.name for path in folder.rglob("*")}
-    assert names == {"log", "log.jsonl", "state.pt", "model.pt"}
+    # A complete file keeps its first name if a kill comes just before it gets its own.
+    unnamed = {name for name in names if name.endswith(".tmp")}
+    assert names - unnamed == {"log", "log.jsonl", "state.pt", "model.pt"}
+    assert len(unnamed) <= 3, "one a kill"
 
 
 def test_a_finished_run_given_again_changes_nothing(tmp_path: Path) -> None:
