@@ -62,6 +62,13 @@ def train(
     return progress.best_perplexity
 
 
+def _remove_what_kills_left(path: Path) -> None:
+    """Remove files that writers of ``path``, killed before these had their names, have left. The
+    run has claimed ``path``, so nobody writes them any more."""
+    for left in path.parent.glob(f"{path.name}.{16 * '[0-9a-f]'}.tmp"):
+        left.unlink(missing_ok=True)
+
+
 def _train_on(
     run: Run, log_folder: Path, report: Callable[[Progress, float, float], None], begun: float
 ) -> None:
@@ -71,6 +78,8 @@ def _train_on(
     with processes.agreeing():
         if state_path.exists():
             run.resume(state_path)
+        if processes.is_first:
+            _remove_what_kills_left(state_path)
     processes.check_equal((run.identity(), run.progress.batches), "training data or saved state")
     _check_weights(run)
     started, saved = begun - run.progress.seconds, time.monotonic()

@@ -291,10 +291,18 @@ def test_a_run_survives_kills_at_any_moment(tmp_path: Path) -> None:
     assert same(run(FAST, folder), expected)
     assert log(folder) == log(tmp_path / "whole")
     names = {path.name for path in folder.rglob("*")}
-    # A complete file keeps its first name if a kill comes just before it gets its own.
-    unnamed = {name for name in names if name.endswith(".tmp")}
-    assert names - unnamed == {"log", "log.jsonl", "state.pt", "model.pt"}
-    assert len(unnamed) <= 3, "one a kill"
+    assert names == {"log", "log.jsonl", "state.pt", "model.pt"}
+
+
+def test_what_a_kill_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    """A kill between the two names of a new state leaves it under its first name."""
+    folder = tmp_path / "log"
+    folder.mkdir()
+    names = ["state.pt.0123456789abcdef.tmp", "state.pt.mine.tmp"]
+    for name in names:
+        (folder / name).touch()
+    run(replace(FAST, epochs=0.1), tmp_path)
+    assert [(folder / name).exists() for name in names] == [False, True]
 
 
 def test_a_finished_run_given_again_changes_nothing(tmp_path: Path) -> None:
