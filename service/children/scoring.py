@@ -87,7 +87,7 @@ class ToScore(NamedTuple):
     most_tree_tokens: int = 10**9
     """Parsed trees of more are rejected."""
     best: Best | None = None
-    """Where all that is wanted of each list is its best candidates."""
+    """The best candidates, if no others are wanted of each list."""
 
 
 class BatchScores(NamedTuple):

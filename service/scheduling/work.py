@@ -57,7 +57,7 @@ class Work:
     candidates: int = CHART_CANDIDATES
     """Trees that the parser proposes for a sentence, at most."""
     best: Best | None = None
-    """Where all that is wanted of each list is its best candidates; not of a list that is cut."""
+    """The best candidates, if no others are wanted of each list; None where a list is cut."""
     changed: Callable[[], object] = lambda: None
     """Called, in a thread, when there are new scores or an error."""
     pieces: list[Piece] = field(init=False)

@@ -55,7 +55,7 @@ def test_clients_share_the_sentences_and_answers_come_in_order(port: int) -> Non
 
 
 def test_sentences_are_spread_over_a_treebank(tmp_path: Path) -> None:
-    """Of 3, 16, 17, 18 and 30 words, two of middle length are wanted."""
+    """Two sentences of middle length are wanted of 3, 16, 17, 18 and 30 words."""
     trees = tmp_path / "gold.mrg"
     lines = (f"(S {' '.join(f'(NN w{n})' for n in range(size))})" for size in (3, 16, 17, 18, 30))
     trees.write_text("".join(f"{line}\n" for line in lines), "utf-8")
