@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -74,6 +75,18 @@ def test_it_gets_signals(number: signal.Signals, status: int, start: list[str]) 
         assert process.wait() == status
         process.stdin.close()
         process.stdout.read()  # until no process has it
+
+
+def who() -> tuple[int, list[str], bool]:
+    return os.getppid(), sys.argv, "torch" in sys.modules
+
+
+def test_a_pool_has_warm_processes_too() -> None:
+    pools = multiprocessing.get_context("spawn")
+    with pools.Pool(1) as pool:
+        assert pool.apply(who) == (os.getpid(), sys.argv, True)
+    with warm.fresh(), pools.Pool(1) as pool:
+        assert pool.apply(who) == (os.getpid(), sys.argv, False)
 
 
 def test_another_interpreter_is_fresh(tmp_path: Path) -> None:

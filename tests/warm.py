@@ -1,12 +1,12 @@
-"""Warm processes: `rerank`, and children of the service, begin as forks of a process that has
-imported everything, torch too, and not as fresh interpreters.
+"""Warm processes: `rerank`, and children of the service and of multiprocessing, begin as forks of a
+process that has imported everything, torch too, and not as fresh interpreters.
 
 Imports take seconds, a fork milliseconds. Each process of pytest starts one *warm* process, when a
 test first needs it; each server gets one of its own. A forked process is a true child of the one
 that asked for it, as if that had started Python: its number, its signals and its status are real,
 and so are its arguments, environment, folder and files. In a shell, tests/bin/relay.py asks.
 
-Fresh interpreters run all other programs, as well as `python -c`, and whatever needs another
+Fresh interpreters run all other programs, as well as other `python -c`, and whatever needs another
 environment of the interpreter; under ``fresh()`` everything.
 """
 
@@ -18,7 +18,9 @@ import ctypes
 import fcntl
 import gc
 import io
+import itertools
 import marshal
+import multiprocessing.util
 import os
 import pkgutil
 import platform
@@ -30,6 +32,7 @@ import subprocess
 import sys
 import threading
 import traceback
+import weakref
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -45,6 +48,8 @@ _CLONE_PARENT = 0x8000
 
 # Beginnings of the variables that interpreters and libraries read when they start.
 _READ_AT_START = ("PYTHON", "LD_", "LC_", "LANG", "OMP_", "MKL_", "OPENBLAS_", "TORCH", "TZ")
+# torch sets these when it trains.
+_SET_BY_TORCH = ("TORCHINDUCTOR_CACHE_DIR", "TORCHELASTIC_SIGNALS_TO_HANDLE")
 # These import other packages, large ones and ones that start threads.
 _NOT_IMPORTED = (
     *(f"reranker.plugins.{name}" for name in ("cluster", "other_parsers", "pipelines")),
@@ -63,11 +68,13 @@ class _Asker:
         self._connection: socket.socket | None = None
         self._lock = threading.Lock()
         self._real = subprocess._fork_exec  # type: ignore[attr-defined]
+        self._real_spawn = multiprocessing.util.spawnv_passfds
 
     def begin(self, connection: socket.socket | None = None) -> None:
         """Start all children of this process from now on."""
         self._connection = connection
         subprocess._fork_exec = self._fork_exec  # type: ignore[attr-defined]
+        multiprocessing.util.spawnv_passfds = self._spawn  # type: ignore[assignment]
 
     def connection(self) -> socket.socket:
         """Return the connection to the warm process, which is started if need be."""
@@ -110,6 +117,16 @@ class _Asker:
             process = ask(self.connection(), arguments, variables, folder, files, group)
         return process or int(self._real(*given))
 
+    def _spawn(self, path: bytes, words: Sequence[Any], kept: Sequence[int]) -> int:
+        """Do as multiprocessing's function of this name does."""
+        arguments = [os.fsdecode(word) for word in words]
+        process = 0
+        if not self.is_fresh and _command(arguments) is not None:
+            files = {number: number for number in (0, 1, 2, *kept)}
+            with self._lock:
+                process = ask(self.connection(), arguments, os.environ, os.getcwd(), files)
+        return process or int(self._real_spawn(path, words, kept))
+
 
 asker = _Asker()
 
@@ -128,18 +145,19 @@ def fresh() -> Iterator[None]:
 
 
 class _Command(NamedTuple):
-    """A module or script of this checkout, and its arguments."""
+    """A module or script of this checkout, or multiprocessing's code, and its arguments."""
 
     module: str
     script: str
     arguments: list[str]
+    code: str = ""
 
 
 def _command(words: list[str]) -> _Command | None:
     """Return the command that a process would run, if it is one of this checkout."""
     if words[0] == RERANK:
         return _Command("reranker", "", words[1:])
-    match words[2:] if words[1:2] == ["-P"] else words[1:]:
+    match [*itertools.dropwhile(lambda word: word in ("-B", "-P"), words[1:])]:
         case ["-m", module, *rest] if module.partition(".")[0] in (
             "benchmarks",
             "reranker",
@@ -148,6 +166,8 @@ def _command(words: list[str]) -> _Command | None:
             command = _Command(module, "", rest)
         case [script, *rest] if script.startswith(f"{ROOT / 'eval'}{os.sep}"):
             command = _Command("", script, rest)
+        case ["-c", code, *rest] if code.startswith("from multiprocessing.spawn import "):
+            command = _Command("", "", rest, code)
         case _:
             return None
     return command if words[0] == sys.executable else None
@@ -176,8 +196,7 @@ class _Start(NamedTuple):
             for each in (os.environ, self.environment)
         )
         folders = {*_python_path(ours)} ^ {*_python_path(theirs)}
-        # torch sets the latter when it trains.
-        for name in ("PYTHONPATH", "TORCHINDUCTOR_CACHE_DIR"):
+        for name in ("PYTHONPATH", *_SET_BY_TORCH):
             ours.pop(name, None)
             theirs.pop(name, None)
         return ours != theirs or any(_has_modules(Path(folder)) for folder in folders)
@@ -198,7 +217,11 @@ def serve(asked: int, listening: int) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest
     _import_all("reranker")
     if "torch" in sys.modules:
-        import_module("torch._dynamo")  # which any optimiser would import, for 3 s
+        dynamo = import_module("torch._dynamo")  # which any optimiser would import, for 3 s
+        # At its end each process would spend 0.1 s on these.
+        atexit.unregister(dynamo.utils.dump_compile_times)
+    for each in [*weakref.finalize._registry]:  # type: ignore[attr-defined]
+        each.atexit = False
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("an import has started a thread, which forks would lack")
     gc.collect()
@@ -330,10 +353,10 @@ def _take_files(start: _Start) -> None:
 def _run_command(words: list[str]) -> None:
     command = _command(words)
     assert command is not None
-    module, script, arguments = command
+    module, script, arguments, code = command
     if words[0] == RERANK:
         words = [sys.executable, "-P", "-m", module, *arguments]
-    sys.orig_argv[:], sys.argv[:] = words, [script or "-m", *arguments]
+    sys.orig_argv[:], sys.argv[:] = words, [script or ("-c" if code else "-m"), *arguments]
     _set_title(words)
     folders = _python_path(dict(os.environ))
     sys.path[:0] = [folder for folder in folders if folder not in sys.path]
@@ -342,10 +365,12 @@ def _run_command(words: list[str]) -> None:
     if any(os.path.exists(os.path.join(folder, "sitecustomize.py")) for folder in folders):
         sys.modules.pop("sitecustomize", None)
         import_module("sitecustomize")
-    if script or arguments[:1] == ["serve"]:
+    if script or arguments[:1] == ["serve"] or "--nproc" in arguments:
         _start_own_warm_process()
     sys.modules["__main__"] = ModuleType("__main__")
-    if script:
+    if code:
+        exec(code)
+    elif script:
         runpy.run_path(script, run_name="__main__")
     else:
         sys.modules.pop(module, None)
