@@ -1,15 +1,19 @@
-"""The walks of docs/architecture.md: their files are there, are used, and stay few."""
+"""The walks of docs/architecture.md: their files are there, are used, and stay few; commands import
+few other modules."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from benchmarks.latency import MOST_MODULES as MOST_WITH_OTHERS
 from tests.checkout import ROOT
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
@@ -17,12 +21,27 @@ MOST_LINES = 8_000
 MOST_MODULES = {"rerank": 94, "parse": 105}
 """Modules of ours that a command imports for a sentence or two with the installed models."""
 TRACE = """if True:
-    import sys
+    import json, sys
+    import torch
+    torchs = [*sys.modules]
     from reranker.commands.main import main
     code = main(sys.argv[1:])
-    print(*(getattr(each, "__file__", None) for each in sys.modules.values()), file=sys.stderr)
+    files = {name: getattr(each, "__file__", None) for name, each in sys.modules.items()}
+    print(json.dumps([torchs, files]), file=sys.stderr)
     sys.exit(code)
 """
+
+# Torch's compiler: half a second and 70 MB that no answer needs.
+COMPILER = "torch._dynamo.", "sympy."
+
+
+class Imported(NamedTuple):
+    """What a command has imported when it ends: its modules, those of `import torch` alone, and
+    the files."""
+
+    modules: set[str]
+    torchs: set[str]
+    files: set[Path]
 
 
 def walk(title: str) -> list[str]:
@@ -48,12 +67,16 @@ def test_the_reading_list_of_rerank_nbest_is_short() -> None:
     assert sum(lines.values()) <= MOST_LINES, f"{sum(lines.values())} lines:\n{listed}"
 
 
-def used_by(*arguments: str) -> set[Path]:
-    """Return the files that a command has imported when it ends."""
+def imported_by(*arguments: str) -> Imported:
     command = [sys.executable, "-c", TRACE, *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return {Path(name).resolve() for name in done.stderr.splitlines()[-1].split()}
+    torchs, files = json.loads(done.stderr.splitlines()[-1])
+    return Imported({*files}, {*torchs}, {Path(file).resolve() for file in files.values() if file})
+
+
+def has_compiler(modules: set[str]) -> bool:
+    return any(module.startswith(COMPILER) for module in modules)
 
 
 def ours(files: set[Path]) -> list[str]:
@@ -64,25 +87,38 @@ def ours(files: set[Path]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def reranking(tmp_path_factory: pytest.TempPathFactory) -> set[Path]:
-    """Return the files that reranking one list uses."""
-    first = (ROOT / "examples" / "parses.txt").read_text("utf-8").partition("\n\n")[0]
-    path = tmp_path_factory.mktemp("lists") / "list.txt"
-    path.write_text(f"{first}\n\n")
-    return used_by("--nbest", str(path))
+def reranking() -> Imported:
+    """Return what reranking a few lists imports."""
+    return imported_by("--nbest", "examples/short.txt")
 
 
-def test_rerank_nbest_uses_every_file_of_its_walk(reranking: set[Path]) -> None:
+@pytest.fixture(scope="module")
+def parsing(tmp_path_factory: pytest.TempPathFactory) -> Imported:
+    """Return what parsing a sentence imports."""
+    text = tmp_path_factory.mktemp("text") / "text.txt"
+    text.write_text("We saw it.\n")
+    return imported_by("parse", str(text))
+
+
+def test_rerank_nbest_uses_every_file_of_its_walk(reranking: Imported) -> None:
     files = walk("A candidate")
-    assert [name for name in files if (ROOT / name).resolve() not in reranking] == []
+    assert [name for name in files if (ROOT / name).resolve() not in reranking.files] == []
 
 
-def test_rerank_nbest_imports_few_modules(reranking: set[Path]) -> None:
-    names = ours(reranking)
+def test_rerank_nbest_imports_few_modules(reranking: Imported) -> None:
+    names = ours(reranking.files)
     assert len(names) <= MOST_MODULES["rerank"], "\n".join(names)
+    assert len(reranking.modules - reranking.torchs) <= MOST_WITH_OTHERS
 
 
-def test_rerank_parse_imports_few_modules(tmp_path: Path) -> None:
-    (tmp_path / "text.txt").write_text("We saw it.\n")
-    names = ours(used_by("parse", str(tmp_path / "text.txt")))
+def test_rerank_parse_imports_few_modules(parsing: Imported) -> None:
+    names = ours(parsing.files)
     assert len(names) <= MOST_MODULES["parse"], "\n".join(names)
+
+
+def test_a_first_answer_needs_no_compiler(reranking: Imported, parsing: Imported) -> None:
+    """Its time is measured by the benchmark; that only these modules are imported is what holds on
+    every machine."""
+    assert has_compiler({"torch._dynamo.config"}) and has_compiler({"sympy.core"})
+    assert {"torch", "reranker.models.piece_encoder"} <= reranking.modules & parsing.modules
+    assert not has_compiler(reranking.modules) and not has_compiler(parsing.modules)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from benchmarks.latency import (
-    MOST_MODULES,
     SAY_IMPORTS,
     imported,
     imports,
@@ -20,8 +19,8 @@ from benchmarks.latency import (
 from reranker.errors import RerankError
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.writing import list_text
-from tests.checkout import RERANK
 from tests.service.servers import serving
+from tests.test_architecture import has_compiler
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "parses.txt"
@@ -68,32 +67,10 @@ def test_what_a_process_used() -> None:
         usage([sys.executable, "-c", "import sys; sys.stderr.write('bad luck'); sys.exit(2)"])
 
 
-# Torch's compiler: half a second and 70 MB that no answer needs.
-COMPILER = "torch._dynamo.", "sympy."
-
-
-def has_compiler(modules: set[str]) -> bool:
-    return any(module.startswith(COMPILER) for module in modules)
-
-
-def test_a_first_answer_needs_no_compiler() -> None:
-    """Its time is measured by the benchmark; that only these modules are imported is what holds on
-    every machine."""
-    torch = imported([sys.executable, "-c", "import torch"])
-    assert "torch" in torch and not has_compiler(torch)
-    assert has_compiler({"torch._dynamo.config"})
-    assert has_compiler(imported([sys.executable, "-c", "import sympy"]))
-    command = [RERANK, "--nbest", "examples/short.txt", "--models", "ckpt/"]
-    first = imported(command)
-    assert {"torch", "reranker.models.piece_encoder"} <= first
-    assert not has_compiler(first)
-    assert len(first - torch) <= MOST_MODULES
-
-
-def test_a_first_parse_needs_no_compiler(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("She met the man on Monday.\n")
-    modules = imported([RERANK, "parse", str(tmp_path / "text"), "--models", "ckpt/"])
-    assert "torch" in modules and not has_compiler(modules)
+def test_the_modules_of_all_processes() -> None:
+    program = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import this'])"
+    modules = imported([sys.executable, "-c", program])
+    assert {"subprocess", "this"} <= modules and "torch" not in modules
 
 
 def test_a_service_s_first_answer_needs_no_compiler() -> None:
