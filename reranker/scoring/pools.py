@@ -2,8 +2,9 @@
 
 Sentences are read in pools and scored in batches of similar length, so that a batch is as wide at
 its end as at its start. Two pools are in progress: one is read while the other is scored. A pool is
-sized to take about a second, by measurement: larger pools are hardly faster, and early results mean
-that an interrupted run loses little. The size of a pool affects the speed, not the results.
+sized to take about a second of processor time, by measurement, and later a fortieth of the run:
+larger pools are faster, and early results mean that an interrupted run loses little. The size of a
+pool affects the speed, not the results.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ BATCH_TOKENS = 60_000
 # Batches made from one pool: with more of them, sentences in a batch are more alike in length.
 POOL_BATCHES = 4
 
-# The seconds to score a pool, and at most to read it. The first pool is small, so that its results
-# come soon.
-POOL_SECONDS = 0.8
+# The seconds to score a pool, and at most to read it: these at first, later a share of the run. The
+# first pool is small, so that its results come soon.
+POOL_SECONDS, MOST_POOL_SECONDS = 0.8, 4.0
+_SHARE = 1 / 40
 FIRST_POOL_TOKENS = 2_000
 
 
@@ -48,9 +50,7 @@ def in_order(
     cancellation = Cancellation(outer)
     under_way: deque[_Pool[T]] = deque()
     try:
-        pace = _Pace(
-            first_tokens or FIRST_POOL_TOKENS, batch_tokens * max(POOL_BATCHES, lanes.count)
-        )
+        pace = _Pace(first_tokens or FIRST_POOL_TOKENS, batch_tokens, lanes.count)
         for pool in _pools(cancellation.checked(lists), pace):
             futures = (
                 (batch, lanes.direct(score, batch, cancellation))
@@ -101,21 +101,28 @@ def _of_batch(batch: Batch, future: Future[list[T]]) -> dict[int, T]:
 
 
 class _Pace:
-    """The number of tokens for the next pool, from the time that the last pools took."""
+    """The number of tokens for the next pool, from the processor time that the last pools took: on
+    a busy machine results come later, and cost no more."""
 
-    def __init__(self, first_tokens: int, most_tokens: int) -> None:
-        self._most = most_tokens
-        self.tokens = min(first_tokens, most_tokens)
-        self._finished = time.monotonic()
+    def __init__(self, first_tokens: int, batch_tokens: int, lanes: int) -> None:
+        self._most, self._lanes = batch_tokens * max(POOL_BATCHES, lanes), lanes
+        self.tokens = min(first_tokens, self._most)
+        self._began, self._finished = time.monotonic(), time.process_time()
         self._done, self._seconds = 0.0, 1e-3  # of the last pools; older pools count less
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds for a pool."""
+        share = _SHARE * (time.monotonic() - self._began)
+        return max(POOL_SECONDS, min(share, MOST_POOL_SECONDS))
 
     def add(self, tokens: int) -> None:
         """Record that a pool of ``tokens`` tokens is done."""
-        now = time.monotonic()
+        now = time.process_time()
         self._done = self._done / 2 + tokens
-        self._seconds = self._seconds / 2 + now - self._finished
+        self._seconds = self._seconds / 2 + (now - self._finished) / self._lanes
         self._finished = now
-        wanted = int(POOL_SECONDS * self._done / self._seconds)
+        wanted = int(self.seconds * self._done / self._seconds)
         # At most double: one measurement can be far off.
         self.tokens = min(self._most, 2 * self.tokens, max(FIRST_POOL_TOKENS, wanted))
 
@@ -129,7 +136,7 @@ def _pools(lists: Iterable[NBest], pace: _Pace) -> Iterator[list[DistinctCandida
     for nbest in lists:
         pool.append(DistinctCandidates(nbest))
         size += pool[-1].size
-        if size > pace.tokens or time.monotonic() - began > POOL_SECONDS:
+        if size > pace.tokens or time.monotonic() - began > pace.seconds:
             yield pool
             pool, size = [], 0
             began = time.monotonic()

@@ -24,8 +24,8 @@ from reranker.scoring.windows import Step, layer_step, reader_step
 FEW_ROWS = 64
 _MULTIPLES = (4, 8, 16)
 
-# Torch's functions process this many numbers at a time where they can.
-_VECTORS = 32
+# Torch's functions process two vectors at a time where they can, and the rest in another way.
+_VECTORS = 32 if torch.backends.cpu.get_cpu_capability() == "AVX512" else 16
 
 _measured: WeakKeyDictionary[LanguageModel, int] = WeakKeyDictionary()
 _lock = Lock()

@@ -53,6 +53,8 @@ class Clock:
     def monotonic(self) -> float:
         return self._now
 
+    process_time = monotonic
+
     def advance(self, seconds: float) -> None:
         with self._lock:
             self._now += seconds
@@ -81,6 +83,17 @@ def test_a_pool_is_what_is_scored_in_a_second(
     assert pool_sizes[0] == 3
     # Two pools may be scored before the first of them is counted.
     assert 4 < max(pool_sizes) < 40
+
+
+def test_a_pool_of_a_long_run_is_a_fortieth_of_it(clock: Clock) -> None:
+    pace, sizes = pools._Pace(2_000, 1_000_000, 1), {}
+    while clock.monotonic() < 400:
+        clock.advance(pace.tokens / 5_000)
+        pace.add(pace.tokens)
+        sizes[clock.monotonic()] = pace.tokens / 5_000
+    assert all(seconds < 0.9 for now, seconds in sizes.items() if now < 32)
+    assert all(now / 45 < seconds < now / 35 for now, seconds in sizes.items() if 50 < now < 150)
+    assert all(3.6 < seconds < 4.4 for now, seconds in sizes.items() if now > 200)
 
 
 def test_lists_that_come_slowly_make_small_pools(
