@@ -65,6 +65,18 @@ class Reader(nn.Module, ABC):
         read, attention, state = self(outputs.unsqueeze(0), tokens.unsqueeze(0), state)
         return read[0], None if attention is None else attention[0], state
 
+    def gather(
+        self, outputs: Tensor, tokens: Tensor, state: LayerState
+    ) -> tuple[Tensor, LayerState]:
+        """Run the part of ``step`` that depends on the state: return the numbers that ``read``
+        takes, [B, ...], and the new state."""
+        read, _, state = self.step(outputs, tokens, state)
+        return read, state
+
+    def read(self, gathered: Tensor) -> Tensor:
+        """Compute the rest of ``step`` for any number of positions at once: h* [N, K]."""
+        return gathered
+
 
 def start_normal(weight: Tensor, std: float) -> None:
     """Draw a weight's initial values. A weight on the meta device is about to be loaded; drawing it

@@ -59,9 +59,22 @@ class PastParts(Reader):
     def forward(
         self, outputs: Tensor, tokens: Tensor, state: LayerState
     ) -> tuple[Tensor, None, LayerState]:
+        parts, state = self._parts(outputs, state)
+        return self.read(parts), None, state
+
+    def gather(
+        self, outputs: Tensor, tokens: Tensor, state: LayerState
+    ) -> tuple[Tensor, LayerState]:
+        parts, state = self._parts(outputs.unsqueeze(0), state)
+        return parts[0], state
+
+    def read(self, gathered: Tensor) -> Tensor:
+        return torch.tanh(product(gathered, self.weight))
+
+    def _parts(self, outputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
+        """Return C_t of each position [T, B, H], and the last outputs."""
         line, count = timeline(state[0], outputs), len(outputs)
         parts = line.chunk(self.order + 1, dim=-1)
         starts = range(self.order, -1, -1)  # part i comes from i positions back
         together = [part[start : start + count] for part, start in zip(parts, starts, strict=True)]
-        read = torch.tanh(product(torch.cat(together, dim=-1), self.weight))
-        return read, None, (latest(line, self.order),)
+        return torch.cat(together, dim=-1), (latest(line, self.order),)

@@ -52,8 +52,9 @@ def _smallest_multiple(model: LanguageModel) -> int:
     ``FEW_ROWS``, have the same bits as among ``FEW_ROWS``."""
     with torch.inference_mode():
         some = list(stages(model, FEW_ROWS))
+        sizes = [step(slice(FEW_ROWS), state)[0].shape[1] for step, state in some]
         for multiple in _MULTIPLES:
-            fills = all(multiple * size % _VECTORS == 0 for size in model.config.layer_sizes[1:])
+            fills = all(multiple * size % _VECTORS == 0 for size in sizes)
             if fills and all(_keeps_bits(*stage, multiple) for stage in some):
                 return multiple
     return ROW_MULTIPLE

@@ -93,7 +93,8 @@ def walked(
                 outputs.append(hidden)
             if model.reader is not None:
                 step = reader_step(model.reader, hidden, tokens[places])
-                outputs.append(next(stages).through(window, parents, step))
+                gathered = next(stages).through(window, parents, step)
+                outputs.append(model.reader.read(gathered))
             mixed = model.mixed([outputs[layer] for layer in model.decoded_layers])
             yield Predictors(*(part.index_select(0, real) for part in mixed))
 

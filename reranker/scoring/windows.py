@@ -98,9 +98,10 @@ def layer_step(layer: Layer, projected: Tensor) -> Step:
 
 
 def reader_step(reader: Reader, outputs: Tensor, tokens: Tensor) -> Step:
+    """Return the step whose outputs ``reader.read`` takes."""
+
     def step(rows: slice, state: LayerState) -> tuple[Tensor, LayerState]:
-        read, _, after = reader.step(outputs[rows], tokens[rows], state)
-        return read, after
+        return reader.gather(outputs[rows], tokens[rows], state)
 
     return step
 
