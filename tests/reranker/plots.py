@@ -16,3 +16,10 @@ def no_plots() -> Iterator[None]:
         patch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
         patch.setitem(sys.modules, "matplotlib.figure", None)
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_plots() -> Iterator[None]:
+    """Train without pictures in a module, or in all of a folder whose conftest.py imports this."""
+    with no_plots():
+        yield
