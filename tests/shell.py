@@ -22,7 +22,7 @@ def newcomers_directory(directory: Path) -> Path:
 
 def environment() -> dict[str, str]:
     """Return an environment in which `rerank` is this checkout's and `python` this Python, although
-    it need not be active."""
+    it need not be active. Both are warm."""
     warm.asker.connection()
     path = f"{COMMANDS}{os.pathsep}{os.environ['PATH']}"
     return {**os.environ, "PATH": path, "COLUMNS": "80"}

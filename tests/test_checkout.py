@@ -17,6 +17,8 @@ COPIED = (
     "shell.py",
     "waiting.py",
     "warm.py",
+    "program.py",
+    "bin/python",
     "bin/relay.py",
     "bin/rerank",
     "service/servers.py",
@@ -50,7 +52,8 @@ def every_way(tmp_path: Path) -> None:
     for command in ([RERANK], [sys.executable, *module], [sys.executable, "-P", *module]):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
         assert done.stdout.strip() == there, command
-    for command in ("rerank parse", "python -P -m reranker"):
+    program = "python - <<< 'import reranker.__main__'"
+    for command in ("rerank parse", "python -P -m reranker", program):
         assert shell(command, tmp_path).stdout.strip() == there, command
 """
 

@@ -1,4 +1,4 @@
-"""`rerank` for a shell: the fork of a warm process (tests/warm.py), or a fresh one.
+"""`rerank` or Python for a shell: the fork of a warm process (tests/warm.py), or a fresh one.
 
 This runs in an interpreter without `site`, which starts in a few milliseconds.
 """
@@ -52,7 +52,9 @@ def main(command: str, arguments: list[str]) -> None:
                     signal.signal(-status, signal.SIG_DFL)
                     os.kill(os.getpid(), -status)
                 os._exit(status)
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "reranker", *arguments])
+    if command != sys.executable:
+        arguments = ["-P", "-m", "reranker", *arguments]
+    os.execv(sys.executable, [sys.executable, *arguments])
 
 
 def _is_open(number: int) -> bool:

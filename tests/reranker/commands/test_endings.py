@@ -45,11 +45,14 @@ def test_a_model_that_does_not_fit_is_not_called_broken(tmp_path: Path) -> None:
 
 def test_what_was_written_before_is_kept_and_resumed(tmp_path: Path, models: list[str]) -> None:
     """The list that does not fit comes after 400 that do."""
-    lists = bllip(*[CANDIDATES[:3]] * 400, CANDIDATES[:1] * 100_000)
+    last = [CANDIDATES[0].replace("saw", "saw" * 5_000)] * 3_000
+    lists = bllip(*[CANDIDATES[:3]] * 400, last)
     arguments = ["--nbest", write(tmp_path / "l.txt", lists), "--models", *models[:1]]
     out = tmp_path / "o"
     resumable = [*arguments, "--threads", "1", "--out", str(out)]
-    line = last_line(130 * MB, resumable)  # the last list takes 200, all before it 60 to 90
+    line = last_line(
+        130 * MB, resumable
+    )  # the last list takes more than 200, all before it 60 to 90
     assert line.startswith("rerank: out of memory")
     kept = out.with_name("o.part").read_text().count("\n")
     assert 0 < kept < 400
@@ -57,7 +60,7 @@ def test_what_was_written_before_is_kept_and_resumed(tmp_path: Path, models: lis
     assert f"; {kept} sentences are kept; to continue: " in line and line.endswith(command)
     assert main([*resumable, "--resume"]) == 0
     reranker = Reranker.load(models[:1], threads=1)
-    trees = [reranker.rerank(CANDIDATES[:count]).tree for count in (3, 1)]
+    trees = [reranker.rerank(some).tree for some in (CANDIDATES[:3], last[:1])]
     assert out.read_text() == f"{trees[0]}\n" * 400 + f"{trees[1]}\n"
 
 

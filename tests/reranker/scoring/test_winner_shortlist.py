@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 
 @functools.cache
 def lists() -> list[NBest]:
-    return list(read_nbest(ROOT / "examples/parses.txt"))[::6]
+    return list(read_nbest(ROOT / "examples/parses.txt"))[2::8]
 
 
 @functools.cache
@@ -31,11 +31,12 @@ def whole_rankings(nats: float) -> list[Ranking]:
     return list(loaded().rerank_lists(lists(), Weighing(shortlist=nats)))
 
 
-@pytest.mark.parametrize("patience", [0, 1_000_000])
-@pytest.mark.parametrize("nats", [0.0, 3.0, 20.0])
-@pytest.mark.parametrize("top", [1, 3])
+@pytest.mark.parametrize(
+    ("top", "nats", "patience"),
+    [(1, 0.0, 0), (3, 0.0, 1_000_000), (1, 3.0, 1_000_000), (3, 3.0, 0), (1, 20.0, 0)],
+)
 def test_the_best_are_those_of_the_whole_ranking(
-    patience: int, nats: float, top: int, monkeypatch: pytest.MonkeyPatch
+    top: int, nats: float, patience: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reranker, weighing = loaded(), Weighing(shortlist=nats)
     monkeypatch.setattr(reranker._winner_search, "_patience", patience)

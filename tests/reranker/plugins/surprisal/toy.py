@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
@@ -29,6 +31,7 @@ def vocabulary(backward: bool = False, words: Sequence[str] = ()) -> Vocabulary:
     )
 
 
+@functools.cache
 def checkpoint(seed: int, architecture: str = "awd-lstm-doc", backward: bool = False) -> Checkpoint:
     """Return a model with random weights that make large differences."""
     torch.manual_seed(seed)
@@ -88,13 +91,17 @@ def log_probability(
     sequence, the whole softmax, the members' probabilities averaged at each token."""
     words = members[0].vocabulary
     ids = words.encode(tokens)[:-1]
-    inputs = torch.tensor([words.eos, *ids]).unsqueeze(1)
-    table = torch.zeros(len(inputs), len(words), dtype=torch.float64)
-    for member in members:
-        features, _ = member.model(inputs, member.model.initial_state(1))
-        table += member.model.log_probabilities(features)[:, 0].double().exp() / len(members)
+    read = (words.eos, *ids)
+    table = torch.stack([_probabilities(each.model, read) for each in members]).mean(0)
     total = float(table[torch.arange(len(ids)), torch.tensor(ids, dtype=torch.long)].log().sum())
     if then is None:
         return total
     right = [place for place, symbol in enumerate(words.symbols) if then(symbol)]
     return total + float(table[-1, right].sum().log())
+
+
+@functools.cache
+def _probabilities(model: LanguageModel, ids: tuple[int, ...]) -> Tensor:
+    """Return the probabilities of all symbols after each of these."""
+    features, _ = model(torch.tensor(ids).unsqueeze(1), model.initial_state(1))
+    return model.log_probabilities(features)[:, 0].double().exp()
