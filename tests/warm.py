@@ -46,6 +46,9 @@ from tests.checkout import RERANK, ROOT
 _CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
 _CLONE_PARENT = 0x8000
 
+PROGRAM = (sys.executable, "-P", "-m", "tests.program")
+"""The beginning of a command that runs the program in its first argument, warm."""
+
 # Beginnings of the variables that interpreters and libraries read when they start.
 _READ_AT_START = ("PYTHON", "LD_", "LC_", "LANG", "OMP_", "MKL_", "OPENBLAS_", "TORCH", "TZ")
 # torch sets these when it trains.

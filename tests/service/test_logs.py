@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 
-PROGRAM = r"""if True:
+from tests.warm import PROGRAM
+
+CODE = r"""if True:
     import logging
     from reranker.service.logs import configure
     from reranker.service.settings import Settings
@@ -15,5 +16,5 @@ PROGRAM = r"""if True:
 
 
 def test_no_event_controls_the_terminal() -> None:
-    done = subprocess.run([sys.executable, "-P", "-c", PROGRAM], capture_output=True, text=True)
+    done = subprocess.run([*PROGRAM, CODE], capture_output=True, text=True)
     assert r"a\x1b]0;X\x07\x9b b" in done.stderr, done.stderr

@@ -47,7 +47,7 @@ def _pickled(code: bytes) -> Callable[[Path], None]:
 
 
 def _deflated(path: Path) -> None:
-    zeros = bytes(300_000_000)
+    zeros = bytes(150_000_000)
     size = struct.pack("<i", len(zeros))
     code = CLAIMS.replace(b"\x00\xca\x9a;", size)
     order = sys.byteorder.encode()

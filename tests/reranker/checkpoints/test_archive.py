@@ -40,7 +40,7 @@ def test_no_file_takes_much_more_than_its_size(tmp_path: Path) -> None:
         write(paths[-1])
         assert paths[-1].stat().st_size < 6_000_000
     done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("peak_memory.py"), SHIPPED, *paths],
+        [sys.executable, "-m", "tests.reranker.checkpoints.peak_memory", SHIPPED, *paths],
         capture_output=True,
         text=True,
     )

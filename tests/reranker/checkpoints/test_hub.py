@@ -17,6 +17,7 @@ import pytest
 
 from reranker.checkpoints.hub import from_hub
 from reranker.errors import InputError
+from tests.warm import PROGRAM
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FILES = {
@@ -96,7 +97,7 @@ def named(environment: Mapping[str, str], *names: str) -> list[str]:
         "        print(error)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *names],
+        [*PROGRAM, code, *names],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
