@@ -36,8 +36,8 @@ COMPILER = "torch._dynamo.", "sympy."
 
 
 class Imported(NamedTuple):
-    """What a command has imported when it ends: its modules, those of `import torch` alone, and
-    the files."""
+    """The modules that a command has imported when it ends, those of `import torch` alone, and the
+    modules' files."""
 
     modules: set[str]
     torchs: set[str]
