@@ -5,6 +5,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from benchmarks.scoring import measure
 from benchmarks.scoring.__main__ import agreement, compare, comparison
 from benchmarks.scoring.authors import halved
 from benchmarks.scoring.contestants import OURS, Contestant, Scorer
@@ -22,6 +23,12 @@ EOS, A, B, C = 0, 4, 5, 6
 def sentence_of(*candidates: str) -> TimedSentence:
     made = tuple(Candidate(i, one, tuple(one.split()), None, 1) for i, one in enumerate(candidates))
     return encoded([NBest("0", made, (), 1)], VOCABULARY)[0]
+
+
+@pytest.fixture(autouse=True)
+def _small_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure the machine in no time."""
+    monkeypatch.setattr(measure, "MATRIX", 64)
 
 
 # The third candidate repeats the first.

@@ -90,7 +90,7 @@ def test_every_format_is_here() -> None:
 def test_what_stands_beside_a_candidate_does_not_change_it(format_name: str) -> None:
     write, notations = WRITERS[format_name]
 
-    @settings(deadline=None, max_examples=30)
+    @settings(deadline=None, max_examples=20)
     @given(
         st.lists(given_lists(notations), min_size=1, max_size=3),
         st.sampled_from([None, True, False]),

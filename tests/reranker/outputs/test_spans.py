@@ -56,7 +56,7 @@ def test_a_sentence_of_which_nothing_is_known() -> None:
     assert found["tree"] is None and found["words"] == found["constituents"] == []
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(TREES)
 def test_parents_and_words_make_the_tree(tree: Tree) -> None:
     tree = with_words_only(tree)

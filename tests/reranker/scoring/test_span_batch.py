@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from reranker.models.span_model import SpanModel
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.data import Sentence
-from reranker.parsers.parser import ParserSettings
+from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
 from reranker.scoring import span_table
@@ -20,19 +21,24 @@ from reranker.trees.linearize import is_word
 ROOT = Path(__file__).parents[3]
 
 
+@functools.cache
 def sentences() -> list[Sentence]:
-    """Return 30 sentences, one with more pieces than the encoder has positions."""
-    lists = [*read_nbest(ROOT / "examples/parses.txt")]
-    words = [tuple(filter(is_word, each.candidates[0].tokens)) for each in lists][:29]
+    """Return a dozen sentences, one with more pieces than the encoder has positions."""
+    lists = [*read_nbest(ROOT / "examples/parses.txt")][::2]
+    words = [tuple(filter(is_word, each.candidates[0].tokens)) for each in lists][:11]
     long = ("It", "was", "not", "antidisestablishmentarianism", "!") * 20
     return [*map(Sentence, words), Sentence(long)]
 
 
+@functools.cache
+def parser_of(candidates: int) -> Parser:
+    model = str(ROOT / "ckpt/spans.pt")
+    settings = ParserSettings(model=model, device="cpu", candidates=candidates)
+    return create_parser("chart", settings)
+
+
 def lists(candidates: int, *, at_once: bool) -> list[NBest]:
-    settings = ParserSettings(
-        model=str(ROOT / "ckpt/spans.pt"), device="cpu", candidates=candidates
-    )
-    parser = create_parser("chart", settings)
+    parser = parser_of(candidates)
     parser._is_batched = at_once  # type: ignore[attr-defined]
     span_table._memories.clear()
     return [each for each in parser.parse(sentences()) if isinstance(each, NBest)]
@@ -58,8 +64,8 @@ def test_the_ensemble_reads_again_for_the_trees_of_others_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reranker = Reranker.load(str(ROOT / "ckpt/spans.pt"), device="cpu")
-    given = lists(3, at_once=True)[:2]
-    flat = replace(given[0].candidates[0], index=3, tokens=("(X", *given[0].words, ")X"))
+    given = lists(20, at_once=True)[:2]
+    flat = replace(given[0].candidates[0], index=20, tokens=("(X", *given[0].words, ")X"))
     more = replace(given[0], candidates=(*given[0].candidates, flat))
     with monkeypatch.context() as patch:
         patch.setattr(SpanModel, "read_one", None)  # would fail
@@ -67,9 +73,9 @@ def test_the_ensemble_reads_again_for_the_trees_of_others_only(
             scores = [each.parser_score for each in nbest.candidates]
             assert [-each.nll for each in ranking] == pytest.approx(scores, abs=1e-3)
     (ranking,) = reranker.rerank_lists([more])
-    assert [each.index for each in ranking] == [0, 1, 2, 3]
+    assert [each.index for each in ranking] == [*range(21)]
     scores = [each.parser_score for each in given[0].candidates]
-    assert [-each.nll for each in ranking][:3] == pytest.approx(scores, abs=1e-3)
+    assert [-each.nll for each in ranking][:20] == pytest.approx(scores, abs=1e-3)
 
 
 def test_batches_are_bounded() -> None:
