@@ -12,6 +12,10 @@ ROOT = Path(__file__).resolve().parents[1]
 RERANK = str(ROOT / "tests" / "bin" / "rerank")
 """The command `rerank` of this checkout."""
 
+PLAIN_PYTHON = (sys.executable, "-I", "-S")
+"""The beginning of a command that runs a program without packages, which starts five times as
+fast."""
+
 COMMANDS = f"{Path(RERANK).parent}{os.pathsep}{Path(sys.executable).parent}"
 """The beginning of PATH that finds `rerank`, `python` and other programs beside this Python."""
 

@@ -24,6 +24,7 @@ from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
 from reranker.pipeline import Reranker
 from reranker.trees.tree import Tree
+from tests.checkout import PLAIN_PYTHON
 from tests.reranker.killed_runs import killed_run
 from tests.reranker.parsers.hanging import Hanging, has_ended
 from tests.reranker.small_files import standard_input, write
@@ -31,7 +32,7 @@ from tests.reranker.small_files import standard_input, write
 Capture = pytest.CaptureFixture[str]
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "ranked.schema.json").read_text())
-PROGRAM = shlex.join([sys.executable, str(Path(__file__).parents[1] / "parsers" / "toy_parser.py")])
+PROGRAM = shlex.join([*PLAIN_PYTHON, str(Path(__file__).parents[1] / "parsers" / "toy_parser.py")])
 TEXT = """We saw it. The man (with eyes) isn't
 well-known!
 

@@ -17,10 +17,11 @@ from reranker.parsers import command
 from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
 from reranker.process.cancellation import Stopped
+from tests.checkout import PLAIN_PYTHON
 from tests.reranker.parsers.time_limits import impatient
 from tests.waiting import PATIENCE, until
 
-COMMAND = shlex.join([sys.executable, str(Path(__file__).with_name("toy_parser.py"))])
+COMMAND = shlex.join([*PLAIN_PYTHON, str(Path(__file__).with_name("toy_parser.py"))])
 
 
 def parser_of(program: str, seconds: float, options: ReadOptions = ReadOptions()) -> CommandParser:

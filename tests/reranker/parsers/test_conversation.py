@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +12,10 @@ import pytest
 
 from reranker.errors import InputError
 from reranker.parsers.program import Conversation, Ended, Unread
+from tests.checkout import PLAIN_PYTHON
 from tests.waiting import PATIENCE
 
-PROGRAM = [sys.executable, str(Path(__file__).with_name("talkative.py"))]
+PROGRAM = [*PLAIN_PYTHON, str(Path(__file__).with_name("talkative.py"))]
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +33,7 @@ from reranker.service.requests import schemas
 from reranker.service.scheduling.engines import Engines
 from reranker.service.settings import load_settings
 from reranker.trees.tree import Tree
+from tests.checkout import PLAIN_PYTHON
 from tests.reranker.span_models import save_spans
 from tests.service.children.test_processes import children_of, kill
 from tests.service.http.test_rerank import comparable, metric
@@ -142,7 +142,7 @@ def test_lists_of_another_parser_are_ranked_as_the_command_ranks_them(
     text, out = tmp_path / "text", tmp_path / "out"
     text.write_text(TEXT, encoding="utf-8")
     toy = ROOT / "tests" / "reranker" / "parsers" / "toy_parser.py"
-    program = shlex.join([sys.executable, str(toy)])
+    program = shlex.join([*PLAIN_PYTHON, str(toy)])
     flags = ["--models", *ensemble, "--parser-command", program, "--output", "ranked"]
     assert main(["parse", str(text), *flags, "--out", str(out)]) == 0
     lists = out.read_text(encoding="utf-8")

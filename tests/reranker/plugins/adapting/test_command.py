@@ -19,6 +19,7 @@ from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.span_file import load_span_model, save_span_model
 from reranker.commands.main import main
 from reranker.pipeline import Reranker
+from tests.checkout import PLAIN_PYTHON
 from tests.reranker.ensembles import untrained
 from tests.reranker.small_files import write
 from tests.reranker.span_models import untrained_spans
@@ -26,7 +27,7 @@ from tests.waiting import PATIENCE, until
 
 Capture = pytest.CaptureFixture[str]
 
-PARSER = shlex.join([sys.executable, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
+PARSER = shlex.join([*PLAIN_PYTHON, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
 CONFIG = """[training]
 epochs = 1
 minimum_count = 1

@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import shlex
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +38,7 @@ from reranker.plugins.cluster.work import (
     TextOptions,
     joined,
 )
+from tests.checkout import PLAIN_PYTHON
 from tests.reranker.plugins.cluster.lists import printed, write_shard
 
 
@@ -353,7 +353,7 @@ def test_an_output_that_cannot_be_written_is_told(
     assert b"cannot be written" in answer["content"][0]
 
 
-PROGRAM = shlex.join([sys.executable, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
+PROGRAM = shlex.join([*PLAIN_PYTHON, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
 
 
 @pytest.mark.parametrize(("block", "output"), [(1, "best"), (3, "ranked"), (100, "json")])

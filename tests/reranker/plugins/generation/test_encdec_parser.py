@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,12 +19,13 @@ from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.process.cancellation import Stopped
 from reranker.trees.tree import Tree
+from tests.checkout import PLAIN_PYTHON
 from tests.reranker.ensembles import untrained
 from tests.reranker.plugins.generation.generators import TREES, trained_parser
 from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]
-TOY = shlex.join([sys.executable, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
+TOY = shlex.join([*PLAIN_PYTHON, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 
 from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
+from tests.checkout import PLAIN_PYTHON
 
-COMMAND = shlex.join([sys.executable, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
+COMMAND = shlex.join([*PLAIN_PYTHON, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
 
 
 def toy_parser() -> CommandParser:
