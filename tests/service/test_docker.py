@@ -18,6 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from reranker.service.settings import Settings
+from tests.known_schemas import checked
 from tests.service.servers import Server, serving
 
 ROOT = Path(__file__).parents[2]
@@ -159,14 +160,12 @@ def test_the_health_check_waits_for_the_models(models: list[str]) -> None:
 
 
 def test_compose_follows_its_specification(tmp_path: Path) -> None:
-    checker = str(BESIDE_PYTHON / "check-jsonschema")
-    check = [checker, "--builtin-schema", "vendor.compose-spec"]
-    done = run(*check, COMPOSE)
-    assert done.returncode == 0, done.stdout
+    done = checked("compose-spec", COMPOSE)
+    assert done.exit_code == 0, done.output
     wrong = tmp_path / "docker-compose.yml"
     wrong.write_text(COMPOSE.read_text().replace("read_only:", "readonly:"))
-    done = run(*check, wrong)
-    assert done.returncode == 1 and "'readonly' was unexpected" in done.stdout
+    done = checked("compose-spec", wrong)
+    assert done.exit_code == 1 and "'readonly' was unexpected" in done.output
 
 
 def test_no_service_of_compose_has_more_than_it_needs() -> None:
