@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from reranker.checkpoints.ensemble_file import ModelNames, WeighedModels, named_models
 from reranker.checkpoints.members import LoadedMember, Precision, devices, load_placed
 from reranker.errors import InputError
-from reranker.nbest import NBest, ReadOptions, Rejected
+from reranker.nbest import NBest, ReadOptions
 from reranker.process.cancellation import Cancellation
 from reranker.process.machine import available_cores, return_freed_memory, share_freed_memory
 from reranker.ranking import SCORE_DECIMALS, Ranking, Scored, Weighing
@@ -188,7 +188,7 @@ class Reranker(Ranker):
         Raises InputError for what is not a list of candidates, or not as many scores, for a
         positive one, for the name of a file, and for a weight below 1 without scores.
         """
-        from reranker.nbest.candidates import from_candidates, log_probabilities
+        from reranker.nbest.candidates import from_candidates, log_probabilities, refuse
 
         chosen = self._chosen(weighing, lm_weight)
         if not isinstance(candidates, NBest):
@@ -199,7 +199,7 @@ class Reranker(Ranker):
                 parser_scores = log_probabilities(parser_scores)
             candidates = from_candidates(candidates, parser_scores)
             if not candidates.candidates:
-                _refuse(candidates.rejected, kind)
+                refuse(candidates.rejected, kind)
         _, ranking = next(self._ranked([candidates], chosen, False, None))
         return ranking
 
@@ -393,18 +393,6 @@ def _accepted(candidates: NBest | Candidates) -> NBest:
     from reranker.nbest import from_candidates
 
     return from_candidates(candidates)
-
-
-def _refuse(rejected: Sequence[Rejected], kind: str) -> None:
-    """Raise InputError if none of the candidates can have been meant as a tree."""
-    if not rejected:
-        raise InputError(f"no candidates: expected a list of trees, got an empty {kind}")
-    for entry in rejected:
-        if entry.code == "not-a-tree" and os.path.isfile(entry.text):
-            raise InputError(f"{entry.text} is a file, not a tree; use rerank_file")
-    if all(entry.code == "not-a-tree" for entry in rejected):
-        given = rejected[0].text or rejected[0].message
-        raise InputError(f"none of the candidates is a tree; the first of this {kind}: {given:.60}")
 
 
 def _checked(weighing: Weighing) -> Weighing:

@@ -112,7 +112,9 @@ class Settings(BaseSettings):
         description="a process that scores, parses or reads is killed and restarted if it makes "
         "no progress for so long",
     )
-    precision: Literal["exact", "fast"] = Field("exact", description="float32 or bfloat16")
+    precision: Literal["exact", "fast"] = Field(
+        "exact", description="fast: bfloat16 where it is faster"
+    )
     host: str = Field("127.0.0.1", description="address to listen on; 0.0.0.0: all")
     public: bool = Field(
         False, description="serve anyone who can connect, at an address of a network, without keys"

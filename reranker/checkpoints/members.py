@@ -60,9 +60,9 @@ def _device(name: str) -> torch.device:
 def load_placed(
     path: str | os.PathLike[str], sha256: str, device: torch.device, precision: Precision
 ) -> LoadedMember:
-    """Load a member with ``load_member``, with weights on the device in float32 (``exact``) or
-    bfloat16 (``fast``; sums stay in float32), which moves a tree's log-probability by up to half a
-    nat.
+    """Load a member with ``load_member``, with weights on the device in float32 (``exact``), or in
+    bfloat16 where that is faster (``fast``; sums stay in float32), which moves a tree's
+    log-probability by up to half a nat.
 
     A span model already in use, on the same device and in the same precision, is not loaded twice:
     the model that parses a sentence can rank its trees with the same reading (scoring.span_table).
@@ -70,13 +70,17 @@ def load_placed(
     """
     if precision not in get_args(Precision):
         raise InputError(f"precision must be 'exact' or 'fast', got {precision!r}")
-    dtype = torch.bfloat16 if precision == "fast" else torch.float32
-    with _lock:
-        in_use = _in_use.get((sha256, device, dtype))
-    if in_use is not None:
-        return in_use
     # Load in one thread: the others would spin while they wait, and take most of the time.
     with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as alone:
+        dtype = torch.float32
+        if precision == "fast":
+            from reranker.models.rough_products import rough_type  # for those who ask
+
+            dtype = alone.submit(rough_type, device).result()
+        with _lock:
+            in_use = _in_use.get((sha256, device, dtype))
+        if in_use is not None:
+            return in_use
         member = alone.submit(load_member, path, sha256).result()
         alone.submit(member.model.to, device, dtype).result()
     if not isinstance(member, SpanCheckpoint):

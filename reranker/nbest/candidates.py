@@ -6,12 +6,13 @@ Shared by ``Reranker.rerank``, JSON lines and the service.
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, SupportsFloat, TypeVar
 
 from reranker.errors import InputError, TreeError
-from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
+from reranker.nbest.data import NBest, RawCandidate, RawList, Rejected, Sentence
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.words import printable
 from reranker.trees import psd
@@ -154,3 +155,15 @@ def _finite(score: SupportsFloat | None) -> float | None:
         return None
     except TypeError:
         raise InputError(f"a parser score is not a number: {score!r}") from None
+
+
+def refuse(rejected: Sequence[Rejected], kind: str) -> None:
+    """Raise InputError if none of the candidates can have been meant as a tree."""
+    if not rejected:
+        raise InputError(f"no candidates: expected a list of trees, got an empty {kind}")
+    for entry in rejected:
+        if entry.code == "not-a-tree" and os.path.isfile(entry.text):
+            raise InputError(f"{entry.text} is a file, not a tree; use rerank_file")
+    if all(entry.code == "not-a-tree" for entry in rejected):
+        given = rejected[0].text or rejected[0].message
+        raise InputError(f"none of the candidates is a tree; the first of this {kind}: {given:.60}")

@@ -29,10 +29,8 @@ BATCH_TOKENS = 60_000
 # Batches made from one pool: with more of them, sentences in a batch are more alike in length.
 POOL_BATCHES = 4
 
-# The seconds to score a pool, and at most to read it: these at first, later a share of the run. The
-# first pool is small, so that its results come soon.
-POOL_SECONDS, MOST_POOL_SECONDS = 0.8, 4.0
-_SHARE = 1 / 40
+# The seconds to score a pool, and at most to read it. The first pool's results come soon.
+POOL_SECONDS, MOST_POOL_SECONDS, _SHARE = 0.8, 4.0, 1 / 40
 FIRST_POOL_TOKENS = 2_000
 
 
@@ -91,18 +89,14 @@ class _Pool(Generic[T]):
 
 def _of_batch(batch: Batch, future: Future[list[T]]) -> dict[int, T]:
     try:
-        return {
-            id(question): result for question, result in zip(batch, future.result(), strict=True)
-        }
+        return {id(each): result for each, result in zip(batch, future.result(), strict=True)}
     finally:
-        del (
-            future
-        )  # as in ``Lanes.compute``: an error's frames and its future would keep each other
+        # As in ``Lanes.compute``: an error's frames and its future would keep each other.
+        del future
 
 
 class _Pace:
-    """The number of tokens for the next pool, from the processor time that the last pools took: on
-    a busy machine results come later, and cost no more."""
+    """The number of tokens for the next pool, from the processor time that the last pools took."""
 
     def __init__(self, first_tokens: int, batch_tokens: int, lanes: int) -> None:
         self._most, self._lanes = batch_tokens * max(POOL_BATCHES, lanes), lanes
@@ -112,7 +106,7 @@ class _Pace:
 
     @property
     def seconds(self) -> float:
-        """Return the seconds for a pool."""
+        """Return the seconds for a pool: at first few, later a share of the run."""
         share = _SHARE * (time.monotonic() - self._began)
         return max(POOL_SECONDS, min(share, MOST_POOL_SECONDS))
 
