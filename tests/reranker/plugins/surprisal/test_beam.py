@@ -18,7 +18,7 @@ from tests.reranker.plugins.surprisal.toy import (
     ALL,
     SENTENCE,
     checkpoint,
-    log_probability,
+    log_probabilities,
     prefixes,
     trees,
 )
@@ -34,7 +34,7 @@ def read(
 
 
 def enumerated(members: Sequence[Checkpoint], words: Sequence[str]) -> float:
-    return float(np.logaddexp.reduce([log_probability(members, each) for each in prefixes(words)]))
+    return float(np.logaddexp.reduce(log_probabilities(members, [*prefixes(words)])))
 
 
 MODELS = {
@@ -54,11 +54,10 @@ def test_a_beam_that_keeps_everything_has_the_sums_of_full_enumeration(
         kept = sorted(tuple(beam.history.tokens(row, SENTENCE)) for row in step.rows.tolist())
         assert kept == expected
         assert step.total == pytest.approx(enumerated(members, SENTENCE[:number]), abs=1e-5)
-    whole = {tuple(beam.history.tokens(row, SENTENCE)): row for row in steps[-1].rows.tolist()}
-    assert set(whole) == set(trees(SENTENCE))
-    for row, score in zip(steps[-1].rows.tolist(), steps[-1].scores.tolist(), strict=True):
-        tokens = beam.history.tokens(row, SENTENCE)
-        assert score == pytest.approx(log_probability(members, tokens, is_the_end), abs=1e-5)
+    found = [tuple(beam.history.tokens(row, SENTENCE)) for row in steps[-1].rows.tolist()]
+    assert set(found) == set(trees(SENTENCE))
+    expected_scores = log_probabilities(members, found, is_the_end)
+    assert steps[-1].scores.tolist() == pytest.approx(expected_scores, abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -102,9 +101,9 @@ def test_the_parts_of_surprisal_sum_to_it_and_all_of_them_to_the_sentence() -> N
     assert measures.surprisal == pytest.approx(-everything)
     # Worked out for the first word, from all prefixes: P(tree | word) and P(tree before it).
     firsts = [*prefixes(SENTENCE[:1])]
-    member = checkpoint(1)
-    joint = np.array([log_probability([member], prefix) for prefix in firsts])
-    prior = np.array([log_probability([member], prefix[:-1], is_a_word) for prefix in firsts])
+    members = [checkpoint(1)]
+    joint = np.array(log_probabilities(members, firsts))
+    prior = np.array(log_probabilities(members, [each[:-1] for each in firsts], is_a_word))
     posterior = joint - np.logaddexp.reduce(joint)
     divergence = float(np.exp(posterior) @ (posterior - prior))
     assert measures.words[0].syntactic == pytest.approx(divergence, abs=1e-5)

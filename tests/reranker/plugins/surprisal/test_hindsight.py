@@ -10,7 +10,7 @@ from reranker.plugins.surprisal.hindsight import read_list
 from reranker.plugins.surprisal.sentence import SentenceMeasures, read_sentence
 from reranker.plugins.surprisal.spelling import Spelling
 from reranker.trees.linearize import delinearize
-from tests.reranker.plugins.surprisal.toy import ALL, SENTENCE, checkpoint, log_probability, trees
+from tests.reranker.plugins.surprisal.toy import ALL, SENTENCE, checkpoint, log_probabilities, trees
 
 MEMBERS = [checkpoint(1)]
 MODELS = ForwardModels(MEMBERS)
@@ -38,9 +38,9 @@ def test_sums_are_those_of_the_distinct_beginnings() -> None:
             words = [place for place, token in enumerate(tree) if token in SENTENCE]
             begins.add(tree[: words[number - 1] + 1])
         total += word.surprisal
-        expected = np.logaddexp.reduce([log_probability(MEMBERS, each) for each in begins])
+        expected = np.logaddexp.reduce(log_probabilities(MEMBERS, [*begins]))
         assert total == pytest.approx(-expected, abs=1e-4)
-    whole = [log_probability(MEMBERS, tree, lambda symbol: symbol == "<eos>") for tree in some]
+    whole = log_probabilities(MEMBERS, some, lambda symbol: symbol == "<eos>")
     assert read.surprisal == pytest.approx(-np.logaddexp.reduce(whole), abs=1e-4)
     assert {tokens for tokens, _ in read.trees} == set(some)
 

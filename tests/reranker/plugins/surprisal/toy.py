@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -82,26 +83,29 @@ def trees(words: Sequence[str], width: Width = ALL) -> Iterator[tuple[str, ...]]
         yield (*prefix, *(f"){label}" for label in reversed(still_open)))
 
 
-def log_probability(
+def log_probabilities(
     members: Sequence[Checkpoint],
-    tokens: Sequence[str],
+    sequences: Sequence[tuple[str, ...]],
     then: Callable[[str], bool] | None = None,
-) -> float:
-    """Compute log P of the tokens, and that ``then`` is true of the next symbol, the slow way: one
-    sequence, the whole softmax, the members' probabilities averaged at each token."""
+) -> list[float]:
+    """Compute log P of each sequence, and that ``then`` is true of its next symbol, the slow way:
+    every sequence from its beginning, the whole softmax, the members' probabilities averaged at
+    each token. Sequences of one length are columns of a batch."""
     words = members[0].vocabulary
-    ids = words.encode(tokens)[:-1]
-    read = (words.eos, *ids)
-    table = torch.stack([_probabilities(each.model, read) for each in members]).mean(0)
-    total = float(table[torch.arange(len(ids)), torch.tensor(ids, dtype=torch.long)].log().sum())
-    if then is None:
-        return total
-    right = [place for place, symbol in enumerate(words.symbols) if then(symbol)]
-    return total + float(table[-1, right].sum().log())
+    right = [place for place, symbol in enumerate(words.symbols) if then is None or then(symbol)]
+    found: dict[tuple[str, ...], float] = {}
+    for _, some in itertools.groupby(sorted(sequences, key=len), key=len):
+        columns = [*some]
+        ids = torch.tensor([words.encode(tokens) for tokens in columns]).T.roll(1, 0)  # <eos> first
+        table = torch.stack([_probabilities(each.model, ids) for each in members]).mean(0)
+        totals = table[:-1].gather(-1, ids[1:].unsqueeze(-1)).log().sum((0, -1))
+        if then is not None:
+            totals += table[-1, :, right].sum(-1).log()
+        found.update(zip(columns, totals.tolist(), strict=True))
+    return [found[tokens] for tokens in sequences]
 
 
-@functools.cache
-def _probabilities(model: LanguageModel, ids: tuple[int, ...]) -> Tensor:
+def _probabilities(model: LanguageModel, ids: Tensor) -> Tensor:
     """Return the probabilities of all symbols after each of these."""
-    features, _ = model(torch.tensor(ids).unsqueeze(1), model.initial_state(1))
-    return model.log_probabilities(features)[:, 0].double().exp()
+    features, _ = model(ids, model.initial_state(ids.shape[1]))
+    return model.log_probabilities(features).double().exp()
