@@ -1,12 +1,13 @@
-"""Growth of the cost with words, candidates, models and sentences.
+"""Growth of the cost with words, candidates, models, threads and sentences.
 
     python -m benchmarks.growth gum/dev.mrg.gz --picture docs/images/growth.png
 
-CPU seconds of this process, one thread, medians of three; each figure is for the same number of
-sentences. The exponent is the slope of a line through the logarithms of the two largest sizes and
-of the costs there: 1 is linear. Sentences are made of a treebank's words one after another, so
-that there are long ones; candidates are the parser's best trees of one sentence. The memory is the
-most that `rerank parse` takes for so many sentences, in a process of its own.
+CPU seconds of this process, medians of three, with one thread but for the last of the costs; each
+figure is for the same number of sentences. The exponent is the slope of a line through the
+logarithms of the two largest sizes and of the costs there: 1 is linear. Sentences are made of a
+treebank's words one after another, so that there are long ones; candidates are the parser's best
+trees of one sentence. The memory is the most that `rerank parse` takes for so many sentences, in a
+process of its own.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from reranker.trees.tree import Tree
 WORDS = (5, 10, 20, 50, 100, 200)
 CANDIDATES = (1, 2, 5, 20, 100, 500)
 MODELS = (1, 2, 5, 10)
+THREADS = (1, 2)
 SENTENCES = (100, 1_000, 10_000)
 AT_ONCE = 3  # sentences or lists
 
@@ -138,6 +140,11 @@ def measured(treebank: str, most_sentences: int) -> Iterator[Series]:
         with Reranker([model] * size, threads=1) as several:
             costs.append(1000 * seconds(partial(rerank, several, few)) / AT_ONCE)
     yield Series("language models", MODELS, costs, "ms")
+    costs = []
+    for size in THREADS:
+        with Reranker.of(names, "sum", "cpu", size, "exact") as threaded:
+            costs.append(1000 * seconds(partial(rerank, threaded, few)) / AT_ONCE)
+    yield Series("threads", THREADS, costs, "ms")
     sizes = [size for size in SENTENCES if size <= most_sentences]
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as text:
         for each in sentences(words, 12, max(sizes)):

@@ -7,7 +7,8 @@ Each version runs in a warm process of its own with one thread, from its own fol
 round gives both the same sentences, which neither has seen: parsed for the first tree (``fast``)
 and for the best of 20, or BLLIP's lists of 50 of other sentences. Figures are CPU milliseconds a
 sentence, medians over the rounds; the ratio is the median of each round's ratio. Both read the same
-models, those of --models, copied without ``confidence.toml``, which old versions cannot read.
+models, those of --models; the other version a copy without ``confidence.toml``, with our weights
+and shortlist, which old versions cannot read.
 ``start`` is a command that reranks two short lists, less `import torch`, in CPU seconds.
 """
 
@@ -43,12 +44,12 @@ MEASURES = ("first tree", "best of 20", "lists of 50", "lists of 50, doc")
 class Checkout:
     """A version in a process that waits for work."""
 
-    def __init__(self, folder: Path, given: Path) -> None:
+    def __init__(self, folder: Path, given: Path, models: Path) -> None:
         self.python, self.folder = str(folder.resolve() / ".venv/bin/python"), folder
         self.environment = {
             **os.environ,
             "OMP_NUM_THREADS": "1",
-            "RERANK_MODELS": str(given / "models"),
+            "RERANK_MODELS": str(models.resolve()),
             "PYTHONPATH": "",
         }
         self._process = subprocess.Popen(
@@ -178,7 +179,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         ("CPU a sentence", "before", "now", "ratio", "F1 before", "now", "other trees")
     ]
     with prepared(arguments.models, given) as folder, ExitStack() as opened:
-        old, new = (Checkout(each, folder) for each in (arguments.old, Path()))
+        old = Checkout(arguments.old, folder, folder / "models")
+        new = Checkout(Path(), folder, arguments.models)
         for each in (old, new):
             opened.callback(each.close)
         for measure in arguments.measures:
