@@ -28,7 +28,7 @@ from reranker.plugins.tuning.significance import randomisation_p
 from reranker.process.flags import reporting_errors
 
 WEIGHTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)
-NATS = (2.0, 3.0, 5.0)
+NATS = (1.0, 1.5, 2.0, 3.0, 5.0)
 
 
 class Setting(NamedTuple):

@@ -66,4 +66,4 @@ def test_language_models_judge_the_shortlist_alone(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_default_ensemble_has_one() -> None:
-    assert loaded().weighing == Weighing(member_weights=(0.4, 1.0), shortlist=2.0)
+    assert loaded().weighing == Weighing(member_weights=(0.4, 1.0), shortlist=1.0)
