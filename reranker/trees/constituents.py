@@ -35,24 +35,30 @@ def constituents(tokens: Sequence[str]) -> list[LabelledSpan]:
     0 1 NP 1
     1 2 VP 4
     """
-    spans: dict[tuple[int, int], list[tuple[int, str]]] = {}
-    opened: list[tuple[int, int]] = []  # place, first word
+    opened: list[int] = []
+    found: list[tuple[int, int, int]] = []  # place, first word, word after the last
     words = 0
     for place, token in enumerate(tokens):
         if token[0] == "(":
-            opened.append((place, words))
+            opened.append(len(found))
+            found.append((place, words, words))
         elif token[0] == ")":
-            first, start = opened.pop()
-            if start < words:
-                spans.setdefault((start, words), []).append((first, tokens[first][1:]))
+            number = opened.pop()
+            found[number] = (*found[number][:2], words)
         else:
             words += 1
-    constituents = []
-    for (start, end), brackets in spans.items():
-        brackets.sort()
-        label = " ".join(name for _, name in brackets)
-        constituents.append(LabelledSpan(start, end, label, brackets[0][0]))
-    return sorted(constituents, key=lambda each: each.place)
+    constituents: list[LabelledSpan] = []
+    around = 0, 0
+    for place, start, end in found:
+        label = tokens[place][1:]
+        if start == end:
+            continue
+        if (start, end) == around:  # only brackets around no words are between these
+            last = constituents.pop()
+            label, place = f"{last.label} {label}", last.place
+        constituents.append(LabelledSpan(start, end, label, place))
+        around = start, end
+    return constituents
 
 
 def brackets(tree: Tree) -> list[Bracket]:

@@ -15,6 +15,7 @@ from reranker.trees.constituents import constituents
         ("(S (S a )S (S b )S )S", [(0, 2, "S", 0), (0, 1, "S", 1), (1, 2, "S", 4)]),
         ("(X )X (S a )S", [(0, 1, "S", 2)]),
         ("(S (X )X a )S", [(0, 1, "S", 0)]),
+        ("(S (X )X (VP a (X )X )VP )S", [(0, 1, "S VP", 0)]),
     ],
 )
 def test_constituents(tokens: str, expected: list[tuple[int, int, str, int]]) -> None:
