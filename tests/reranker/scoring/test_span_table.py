@@ -13,7 +13,14 @@ import torch
 from reranker.checkpoints.span_file import SpanCheckpoint, load_span_model
 from reranker.nbest import read_nbest
 from reranker.scoring import span_table
-from reranker.scoring.span_table import Words, read_each, read_sentence, read_together, table_of
+from reranker.scoring.span_table import (
+    SpanTable,
+    Words,
+    read_each,
+    read_sentence,
+    read_together,
+    table_of,
+)
 from reranker.scoring.spans import SpanSequences, span_log_probabilities
 from reranker.trees.linearize import is_word
 
@@ -34,12 +41,18 @@ def sentences() -> list[Words]:
     return [*read, tuple(["It", "was", "not", "antidisestablishmentarianism", "!"] * 30)]
 
 
+@functools.cache
+def alone() -> list[SpanTable]:
+    """Return the tables of these sentences, each read alone."""
+    member = shipped()
+    return [read_sentence(member.model, member.vocabulary, words) for words in sentences()]
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_tables_are_those_of_each_alone(order: int) -> None:
     member = shipped()
-    alone = [read_sentence(member.model, member.vocabulary, words) for words in sentences()]
     together = read_each(member.model, member.vocabulary, sentences()[::order])
-    for one, other in zip(alone[::order], together, strict=True):
+    for one, other in zip(alone()[::order], together, strict=True):
         assert (one.labels == other.labels).all()
         assert (one.tags == other.tags).all()
 
@@ -47,9 +60,7 @@ def test_tables_are_those_of_each_alone(order: int) -> None:
 def test_sentences_read_together_as_on_a_gpu() -> None:
     member, words = shipped(), sentences()
     together = read_together(member.model, member.vocabulary, words)
-    for one, own, other in zip(
-        words, read_each(member.model, member.vocabulary, words), together, strict=True
-    ):
+    for one, own, other in zip(words, alone(), together, strict=True):
         with torch.inference_mode():
             table = table_of(member.model, one, other)
         upper = np.triu_indices(len(one))

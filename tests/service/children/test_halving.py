@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -79,11 +80,17 @@ def test_other_errors_are_no_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> 
         score_in_halves(ENSEMBLE, [nbest("a", *CANDIDATES)], False)
 
 
+@functools.cache
+def shipped() -> Reranker:
+    """Return the shipped models, which take seconds to load."""
+    return Reranker.load(ROOT / "ckpt", threads=1)
+
+
 @pytest.mark.parametrize("best", [None, Best(Weighing(shortlist=0.0), 1)])
 def test_what_is_wanted_is_scored(best: Best | None) -> None:
     """All, or the shortlist and the parser's first, which make the same best."""
-    reranker = Reranker.load(ROOT / "ckpt", threads=1)
-    lists = list(read_nbest(ROOT / "examples/parses.txt"))[::9]
+    reranker = shipped()
+    lists = list(read_nbest(ROOT / "examples/parses.txt"))[::12]
     found = halving.score_together(reranker.ensemble, lists, False, None, best)
     for scores, (nbest, every) in zip(found, reranker.score_lists(lists), strict=True):
         for each, whole in zip(scores, every, strict=True):

@@ -246,7 +246,7 @@ fork_warning = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @fork_warning
 @pytest.mark.parametrize(
     "config",
-    [FAST, PAPER, replace(PAPER, model=ATTENTIVE)],
+    [FAST, PAPER, replace(PAPER, sequence_length=7, model=ATTENTIVE)],
     ids=["fast", "paper", "paper with attention"],
 )
 def test_a_killed_run_goes_on_to_the_same_weights_bit_by_bit(
