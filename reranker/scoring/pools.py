@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from operator import sub
 from typing import Generic, TypeVar
 
 from reranker.nbest import NBest
@@ -48,7 +49,8 @@ def in_order(
     cancellation = Cancellation(outer)
     under_way: deque[_Pool[T]] = deque()
     try:
-        pace = _Pace(first_tokens or FIRST_POOL_TOKENS, batch_tokens, lanes.count)
+        most_tokens = batch_tokens * max(POOL_BATCHES, lanes.count)
+        pace = _Pace(first_tokens or FIRST_POOL_TOKENS, most_tokens)
         for pool in _pools(cancellation.checked(lists), pace):
             futures = (
                 (batch, lanes.direct(score, batch, cancellation))
@@ -98,10 +100,9 @@ def _of_batch(batch: Batch, future: Future[list[T]]) -> dict[int, T]:
 class _Pace:
     """The number of tokens for the next pool, from the processor time that the last pools took."""
 
-    def __init__(self, first_tokens: int, batch_tokens: int, lanes: int) -> None:
-        self._most, self._lanes = batch_tokens * max(POOL_BATCHES, lanes), lanes
-        self.tokens = min(first_tokens, self._most)
-        self._began, self._finished = time.monotonic(), time.process_time()
+    def __init__(self, first_tokens: int, most_tokens: int) -> None:
+        self._most, self.tokens = most_tokens, min(first_tokens, most_tokens)
+        self._began, self._finished = time.monotonic(), (time.monotonic(), time.process_time())
         self._done, self._seconds = 0.0, 1e-3  # of the last pools; older pools count less
 
     @property
@@ -112,9 +113,10 @@ class _Pace:
 
     def add(self, tokens: int) -> None:
         """Record that a pool of ``tokens`` tokens is done."""
-        now = time.process_time()
+        now = time.monotonic(), time.process_time()
         self._done = self._done / 2 + tokens
-        self._seconds = self._seconds / 2 + (now - self._finished) / self._lanes
+        # The lesser: several lanes use more processor time than passes, a busy machine less.
+        self._seconds = self._seconds / 2 + min(map(sub, now, self._finished))
         self._finished = now
         wanted = int(self.seconds * self._done / self._seconds)
         # At most double: one measurement can be far off.

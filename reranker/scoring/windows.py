@@ -98,7 +98,6 @@ def layer_step(layer: Layer, projected: Tensor) -> Step:
 
 
 def reader_step(reader: Reader, outputs: Tensor, tokens: Tensor) -> Step:
-
     def step(rows: slice, state: LayerState) -> tuple[Tensor, LayerState]:
         return reader.gather(outputs[rows], tokens[rows], state)
 

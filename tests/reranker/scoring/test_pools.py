@@ -86,7 +86,7 @@ def test_a_pool_is_what_is_scored_in_a_second(
 
 
 def test_a_pool_of_a_long_run_is_a_fortieth_of_it(clock: Clock) -> None:
-    pace, sizes = pools._Pace(2_000, 1_000_000, 1), {}
+    pace, sizes = pools._Pace(2_000, 1_000_000), {}
     while clock.monotonic() < 400:
         clock.advance(pace.tokens / 5_000)
         pace.add(pace.tokens)
