@@ -7,8 +7,8 @@ Each version runs in a warm process of its own with one thread, from its own fol
 round gives both the same sentences, which neither has seen: parsed for the first tree (``fast``)
 and for the best of 20, or BLLIP's lists of 50 of other sentences. Figures are CPU milliseconds a
 sentence, medians over the rounds; the ratio is the median of each round's ratio. Both read the same
-models, those of --models; the other version a copy without ``confidence.toml``, with our weights
-and shortlist, which old versions cannot read.
+models, those of --models; the other version does without ``confidence.toml``, which has our weights
+and shortlist, since old versions cannot read it.
 ``start`` is a command that reranks two short lists, less `import torch`, in CPU seconds.
 """
 

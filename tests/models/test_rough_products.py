@@ -12,11 +12,10 @@ from reranker.models.rough_products import bfloat16_pays
 
 
 def test_bfloat16_pays_where_it_is_faster() -> None:
-    """A run of many products says the same as the trial."""
+    """A run of many products says the same as the trial, unless both are about as fast."""
     rows, weight = torch.ones(512, 512), torch.ones(1_024, 512)
     seconds = [least_seconds(rows, weight), least_seconds(rows.bfloat16(), weight.bfloat16())]
-    pays = bfloat16_pays()
-    assert pays == (seconds[1] < seconds[0])
+    assert seconds[1] < 1.4 * seconds[0] if bfloat16_pays() else seconds[0] < 1.4 * seconds[1]
 
 
 def least_seconds(rows: Tensor, weight: Tensor) -> float:

@@ -12,7 +12,7 @@ from reranker.trees.linearize import is_word, linearize
 from reranker.trees.treebank import Remarks, read_texts
 
 MOST_NUCLEI = 1_000_000
-"""So many different constituents are compared, the first of the treebank: 350 MB."""
+"""So many different constituents are compared, the first of the treebank: 300 MB."""
 _LONGEST = 8  # words of a nucleus
 
 

@@ -50,9 +50,8 @@ def test_what_was_written_before_is_kept_and_resumed(tmp_path: Path, models: lis
     arguments = ["--nbest", write(tmp_path / "l.txt", lists), "--models", *models[:1]]
     out = tmp_path / "o"
     resumable = [*arguments, "--threads", "1", "--out", str(out)]
-    line = last_line(
-        130 * MB, resumable
-    )  # the last list takes more than 200, all before it 60 to 90
+    # The last list takes more than 200 MB, all before it 60 to 90.
+    line = last_line(130 * MB, resumable)
     assert line.startswith("rerank: out of memory")
     kept = out.with_name("o.part").read_text().count("\n")
     assert 0 < kept < 400

@@ -55,9 +55,8 @@ def test_fast_is_near_and_says_so(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        rough_products, "bfloat16_pays", lambda: pays
-    )  # as on either kind of processor
+    # As on either kind of processor.
+    monkeypatch.setattr(rough_products, "bfloat16_pays", lambda: pays)
     gold = write(tmp_path / "gold.mrg", (CANDIDATES[1].replace("(S1 ", "(TOP ") + "\n") * 3)
     exact = ranked(lists, models, "--gold", gold)
     assert "precision=float32 device=cpu" in capsys.readouterr().err
