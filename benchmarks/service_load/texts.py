@@ -101,7 +101,7 @@ def main(argv: Sequence[str]) -> None:
     rows.append(("command", f"{1000 * command:.1f}", "1", ""))
     with serving(arguments.models, "--threads", "1", rerank=rerank) as server:
         pid, port = server.process.pid, server.port
-        of_service(pid, port, texts[:FEW], 1)  # warms up
+        of_service(pid, port, texts[:FEW], arguments.clients)  # starts all children that read
         for clients in (1, arguments.clients):
             seconds, trees = of_service(pid, port, texts, clients)
             each, same = seconds / len(texts), sum(map(str.__eq__, trees, lines))

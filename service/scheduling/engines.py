@@ -7,6 +7,7 @@ has loaded the models and scored a warm-up. After repeated failure it is given u
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -21,7 +22,7 @@ from reranker.nbest.data import Origin, Sentence
 from reranker.process.cancellation import Cancellation, Stopped
 from reranker.ranking import Scored
 from reranker.scoring.distinct import DistinctCandidates
-from reranker.service.children.scoring import BatchScores, Models, ScoringChild, ToScore
+from reranker.service.children.scoring import BatchScores, Best, Models, ScoringChild, ToScore
 from reranker.service.errors import Lost, RequestError, described, draining, unavailable
 from reranker.service.metrics import Metrics
 from reranker.service.scheduling.queue import EngineSlots, Queue, Slot
@@ -114,6 +115,7 @@ class Engines:
         RequestError and MemoryError if that fails."""
         for engine in self._engines:
             tokens, seconds, *_ = self._warm_up(engine, models)
+            self._warm_up_parser(engine, models)
             self.queue.learn_again(tokens, seconds)
 
     def forget_unused(self) -> None:
@@ -200,6 +202,8 @@ class Engines:
         while (models := self._current()) is not None:
             try:
                 self.queue.learn_first(*self._warm_up(engine, models))
+                for first, seconds in self._warm_up_parser(engine, models):
+                    self.queue.learn_kind(first.kind, first.tokens, seconds)
                 for slot in engine.slots:
                     if slot is not engine.slots.main:  # its threads' first list is slow, too
                         _score_first(engine, slot, models, _SHORT)
@@ -236,10 +240,21 @@ class Engines:
             min(_seconds(partial(score, nbest)) for _ in range(2))
             for nbest in (_MANY, _LONG, _SHORT)
         )
-        if models.parser is not None:
-            score(_SENTENCE)
         step = (long - short) / len(_LONG.candidates[0].tokens)
         return DistinctCandidates(_MANY).size, many, short, max(0.0, step)
+
+    def _warm_up_parser(self, engine: Engine, models: Models) -> list[tuple[Work, float]]:
+        """Return the first works with a sentence, if there is a parser, and the seconds of each:
+        all its trees are scored, then those that the best tree needs."""
+        if models.parser is None:
+            return []
+        candidates, main = self._settings.candidates, engine.slots.main
+        firsts = [
+            Work(models, (), math.inf, sentences=[_SENTENCE], candidates=candidates, best=best)
+            for best in (None, Best(models.weighing, 1))
+        ]
+        score = partial(_score_first, engine, main, models, _SENTENCE)
+        return [(first, _seconds(partial(score, first.best))) for first in firsts]
 
     def _run(self, engine: Engine, slot: Slot) -> None:
         """Score what is in the queue until it is closed."""
@@ -279,12 +294,12 @@ class Engines:
                 piece.work.add(piece, nbest, scored)
 
     def _count(self, slot: Slot, batch: list[Piece], result: BatchScores, seconds: float) -> None:
-        tokens = sum(piece.tokens for piece in batch)
+        tokens = scored = sum(piece.tokens for piece in batch)
         if any(scores and None in scores for scores in result.scores):
-            tokens = _scored_tokens(result)
-        self._metrics.scored(tokens, len({piece.work for piece in batch}), seconds)
+            scored = _scored_tokens(result)
+        self._metrics.scored(scored, len({piece.work for piece in batch}), seconds)
         if slot is slot.engine.main and not slot.was_paused:
-            self.queue.learn_speed(tokens, seconds)
+            self.queue.learn_speed(tokens, seconds, batch[0].work.kind)
         for took in result.parser_seconds:
             self._metrics.parser_seconds.observe(took)
         for fault in result.faults:
@@ -301,10 +316,16 @@ def _scored_tokens(result: BatchScores) -> int:
     return sum(each.tokens for each in scored if each.duplicate_of is None)
 
 
-def _score_first(engine: Engine, slot: Slot, models: Models, what: NBest | TextSentence) -> None:
+def _score_first(
+    engine: Engine,
+    slot: Slot,
+    models: Models,
+    what: NBest | TextSentence,
+    best: Best | None = None,
+) -> None:
     """Score a list, or a sentence's, in a slot that serves nobody yet."""
     lists, sentences = ([what], []) if isinstance(what, NBest) else ([], [what])
-    batch = ToScore(models.number, False, lists, sentences)
+    batch = ToScore(models.number, False, lists, sentences, best=best)
     engine.child.score(models, batch, Cancellation(), slot.place)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from reranker.process.cancellation import Cancellation
@@ -22,7 +22,7 @@ from reranker.service.errors import draining
 from reranker.service.fairness import Shares, amount_ahead, overloaded
 from reranker.service.metrics import Metrics
 from reranker.service.scheduling.fair_queue import FairQueue
-from reranker.service.scheduling.work import Piece, Work
+from reranker.service.scheduling.work import EVERY_CANDIDATE, Kind, Piece, Work
 from reranker.service.settings import Settings
 
 # Largest expected wait, as a share of the time to the deadline: the speed is only an estimate.
@@ -72,8 +72,8 @@ class Slot:
     cancellation: Cancellation = field(default_factory=Cancellation)
     """Cancels the batch, once every request in it has been cancelled or has finished."""
     may_pause: bool = False
-    """Whether the batch may wait for others: it is neither small nor a short one for a client that
-    comes first."""
+    """Whether the batch is long and so may wait for others. Short ones begin with a very small
+    request or with one of a client that comes first."""
     was_paused: bool = False
     engine: EngineSlots = field(init=False)
     _paused: float = 0.0
@@ -121,9 +121,9 @@ class EngineSlots:
         return iter((self.main, self.first, self.small))
 
     @property
-    def busy(self) -> list[Piece]:
-        """Return the batch that is scored, but for very small requests."""
-        return self.first.batch or self.main.batch
+    def busy(self) -> Slot | None:
+        """Return the slot that scores, but for the one for very small requests."""
+        return next((slot for slot in (self.first, self.main) if slot.batch), None)
 
 
 class Queue:
@@ -143,6 +143,8 @@ class Queue:
         """A shorter list takes as long as one of so many; measured by the warm-up."""
         self.step_tokens = 0.0
         """Each token of a single tree takes as long as so many of a list; measured, too."""
+        self._token_costs: dict[Kind, float] = {}
+        """Each token of such work takes as long as so many of a list; measured, too."""
         self.batch_wait = BATCH_WAIT_SECONDS
         self._idle_speed = 0.0  # nothing else was being scored
         self.is_closed = False
@@ -185,9 +187,10 @@ class Queue:
                 raise draining()
             if not work.is_text:
                 self._check_share(work.client, work.tokens)
-            self._check_time(work.client, work.tokens, work.deadline)
+            tokens = self._list_tokens(work.kind, work.tokens)
+            self._check_time(work.client, tokens, work.deadline)
             longest = max((piece.longest for piece in work.pieces), default=0)
-            work.is_small = self._cost(work.tokens, longest) <= self._tokens_in(_SMALL_SECONDS)
+            work.is_small = self._cost(tokens, longest) <= self._tokens_in(_SMALL_SECONDS)
             if not work.is_text:  # sentences take little memory before their turn comes
                 self._shares.take(work.client, work.tokens)
             self._waiting.add(work, self._ahead)
@@ -203,23 +206,26 @@ class Queue:
         if not self._shares.has_room(client, tokens):
             raise overloaded(self.work_seconds)
 
-    def _check_time(self, client: str, tokens: int, deadline: float) -> None:
+    def _check_time(self, client: str, tokens: float, deadline: float) -> None:
         allowed = _WAITING_SHARE * (deadline - time.monotonic())
-        waiting = [(work.client, work.waiting_tokens) for work in self._waiting]
+        waiting = [(work.client, self._waiting_tokens([work])) for work in self._waiting]
         ahead = self._taken_tokens + amount_ahead(client, tokens, waiting)
         if self.tokens and ahead > allowed * self._speed:
-            raise overloaded((self.tokens + self._taken_tokens) / self._speed - allowed)
+            everything = self._waiting_tokens(self._waiting) + self._taken_tokens
+            raise overloaded(everything / self._speed - allowed)
 
     @property
-    def _taken_tokens(self) -> int:
-        """Return the number of tokens that are being scored."""
-        return sum(piece.tokens for slot in self.slots for piece in slot.batch)
+    def _taken_tokens(self) -> float:
+        """Return the list tokens that are being scored."""
+        pieces = (piece for slot in self.slots for piece in slot.batch)
+        return sum(self._list_tokens(piece.work.kind, piece.tokens) for piece in pieces)
 
     @property
     def work_seconds(self) -> float:
         """Estimate the seconds that it takes to score all lists that wait, and what has begun.
         Texts that wait take no room from others."""
-        return (self._shares.total + self._taken_tokens) / self._speed
+        lists = self._waiting_tokens(work for work in self._waiting if not work.is_text)
+        return (lists + self._taken_tokens) / self._speed
 
     @property
     def _speed(self) -> float:
@@ -239,16 +245,35 @@ class Queue:
         self.speed = self._idle_speed = _speed(tokens, seconds)
         self.least_tokens, self.step_tokens = int(self.speed * shortest), self.speed * step
 
-    def _cost(self, tokens: int, longest: int) -> int:
-        """Return the tokens of a list that would take as long. A tree's tokens are computed one
-        after another, so the longest tree says how long the work takes at least."""
-        return max(tokens, self.least_tokens, int(longest * self.step_tokens))
+    def learn_kind(self, kind: Kind, tokens: int, seconds: float) -> None:
+        """Learn from the seconds of a first work of another kind."""
+        self._token_costs[kind] = self.speed / _speed(tokens, seconds)
 
-    def learn_speed(self, tokens: int, seconds: float) -> None:
+    def _list_tokens(self, kind: Kind, tokens: int) -> float:
+        """Return the tokens of a list that take as long as so many of this kind of work."""
+        return self._token_costs.get(kind, 1.0) * tokens
+
+    def _waiting_tokens(self, works: Iterable[Work]) -> float:
+        return sum(self._list_tokens(work.kind, work.waiting_tokens) for work in works)
+
+    def _cost(self, tokens: float, longest: int) -> int:
+        """Return the tokens of a list that would take as long, from list tokens. A tree's tokens
+        are computed one after another, so the longest tree says how long the work takes at
+        least."""
+        return max(round(tokens), self.least_tokens, int(longest * self.step_tokens))
+
+    def _piece_cost(self, piece: Piece) -> int:
+        return self._cost(self._list_tokens(piece.work.kind, piece.tokens), piece.longest)
+
+    def learn_speed(self, tokens: int, seconds: float, kind: Kind = EVERY_CANDIDATE) -> None:
         """Take into account how long a batch took. Small ones are slower and say nothing."""
-        speed = _speed(tokens, seconds)
-        if tokens > self.batch_tokens / 2 or speed > self.speed:
-            self.speed += 0.3 * (speed - self.speed)
+        speed, usual = _speed(tokens, seconds), self.speed / self._token_costs.get(kind, 1.0)
+        if self._list_tokens(kind, tokens) > self.batch_tokens / 2 or speed > usual:
+            usual += 0.3 * (speed - usual)
+            if kind == EVERY_CANDIDATE:
+                self.speed = usual
+            else:
+                self._token_costs[kind] = self.speed / usual
 
     def learn_again(self, tokens: int, seconds: float) -> None:
         """Take into account how long a first list took with other models, perhaps beside others."""
@@ -267,9 +292,7 @@ class Queue:
                 self._changed.wait_for(lambda: self.is_closed or self._next(slot, None))
                 if not any(other.batch for other in self.slots):
                     # The device was idle: more requests may arrive in a moment.
-                    self._changed.wait_for(
-                        lambda: not 0 < self.tokens < self.batch_tokens, self.batch_wait
-                    )
+                    self._changed.wait_for(self._has_batch_or_nothing, self.batch_wait)
                 slot.begin(self._take(slot))
             main = slot.engine.main
             if slot is slot.engine.first and slot.batch and not main.is_paused:
@@ -278,33 +301,45 @@ class Queue:
             self._changed.notify_all()  # another slot may start now
             return slot.batch
 
+    def _has_batch_or_nothing(self) -> bool:
+        return not 0 < self._waiting_tokens(self._waiting) < self.batch_tokens
+
     def _take(self, slot: Slot) -> list[Piece]:
         batch: list[Piece] = []
         size, longest, ahead = 0, 0, set[str]()
         while work := self._next(slot, batch[0].work if batch else None):
             piece = work.pieces[work.taken]
             size, longest = size + piece.tokens, max(longest, piece.longest)
+            cost = self._cost(self._list_tokens(work.kind, size), longest)
             is_ahead = self._waiting.is_ahead(work.client)
             if is_ahead:
                 ahead.add(work.client)
-            is_short = bool(ahead) or work.is_small
-            seconds = _SHORT_BATCH_SECONDS * slot.threads / slot.engine.main.threads
-            most = self._tokens_in(seconds) if is_short else self.batch_tokens
-            is_full = self._cost(size, longest) > most
+            if not batch:
+                slot.may_pause = self._is_long(slot, work)
+            is_short = bool(ahead) or not slot.may_pause
+            most = self._short_tokens(slot) if is_short else self.batch_tokens
+            is_full = cost > most or size > self._settings.batch_tokens
             # Who comes first does not wait for others' pieces to be scored with theirs.
             if batch and (is_full or (ahead and work.client not in ahead)):
                 break
-            if not batch:
-                slot.may_pause = not work.is_small and (is_full or not is_ahead)
             if work.taken == 0:
                 self._metrics.queue_wait.observe(time.monotonic() - work.since)
             batch.append(work.next_piece())
-            self._waiting.charge(work, self._cost(piece.tokens, piece.longest))
+            self._waiting.charge(work, self._piece_cost(piece))
             if not work.is_text:
                 self._shares.give_back(work.client, piece.tokens)
             if work.taken == len(work.pieces):
                 self._waiting.remove(work)
         return batch
+
+    def _is_long(self, slot: Slot, work: Work) -> bool:
+        """Return whether a batch that begins with the next piece of a request is long."""
+        is_short = self._piece_cost(work.pieces[work.taken]) <= self._short_tokens(slot)
+        return not work.is_small and not (is_short and self._waiting.is_ahead(work.client))
+
+    def _short_tokens(self, slot: Slot) -> int:
+        """Return the most list tokens of a short batch."""
+        return self._tokens_in(_SHORT_BATCH_SECONDS * slot.threads / slot.engine.main.threads)
 
     def _next(self, slot: Slot, first: Work | None) -> Work | None:
         """Return the request with the least virtual time among those that may be scored in the
@@ -328,9 +363,14 @@ class Queue:
             given = self._waiting.given
             most = min(given(work.client) for work in self._waiting) + self._ahead
             fitting = [work for work in fitting if given(work.client) <= most]
-        # Work that another slot could take yields this slot.
-        bound = [work for work in fitting if not self._has_another(work, slot)]
-        return min(bound or fitting, key=self._waiting.turn, default=None)
+        turn = self._waiting.turn
+        large = [work for work in fitting if not work.is_small]
+        # Small work does not wait for a long batch, beside which another slot takes it.
+        if first is not None and slot.may_pause:
+            fitting = large
+        elif large and first is None and not engine.small.batch:
+            fitting = large if self._is_long(slot, min(large, key=turn)) else fitting
+        return min(fitting, key=turn, default=None)
 
     def _may_score(self, slot: Slot, work: Work) -> bool:
         engine = slot.engine
@@ -338,19 +378,14 @@ class Queue:
             return not engine.first.batch  # one of the two at a time
         if slot is engine.first:
             piece = work.pieces[work.taken]
-            seconds = self._cost(piece.tokens, piece.longest) / self._batch_speed
+            seconds = self._piece_cost(piece) / self._batch_speed
             is_bound = not work.is_small and self._waiting.is_ahead(work.client)
             are_busy = all(other.busy for other in self.engines if other.is_ready)
             may_pause = engine.main.may_pause and engine.main.is_for_others(work.client)
             return is_bound and are_busy and may_pause and seconds <= _FIRST_SECONDS
-        # Small work does not wait for a larger batch. It does wait for a small one, so that the
-        # next scores it together with others.
+        # Small work waits for a short batch, so that the next scores it together with others.
         busy = engine.busy
-        return work.is_small and bool(busy) and not busy[0].work.is_small
-
-    def _has_another(self, work: Work, slot: Slot) -> bool:
-        small = slot.engine.small
-        return work.is_small and slot is not small and not small.batch
+        return work.is_small and busy is not None and busy.may_pause
 
     @property
     def _ahead(self) -> float:
@@ -409,8 +444,7 @@ def _speed(tokens: int, seconds: float) -> float:
 
 
 def _go_together(work: Work, other: Work) -> bool:
-    """Return whether a batch may have pieces of both: small work does not wait for large work, and
-    neither ensembles are mixed nor lists and sentences, nor works of which other scores are
-    wanted."""
-    is_alike = work.is_small == other.is_small and work.is_text == other.is_text
-    return is_alike and work.models is other.models and work.best == other.best
+    """Return whether a batch may have pieces of both: neither ensembles are mixed nor lists and
+    sentences, nor works of which other scores are wanted."""
+    is_alike = work.is_text == other.is_text and work.best == other.best
+    return is_alike and work.models is other.models

@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from reranker.nbest import NBest
 from reranker.nbest.data import Candidate
@@ -26,6 +26,18 @@ AHEAD = 32
 
 # Language model tokens of a tree, for each word of the sentence.
 _TOKENS_PER_WORD = 3
+
+
+class Kind(NamedTuple):
+    """A kind of work, whose tokens take about as long."""
+
+    is_text: bool
+    is_best: bool
+    """Whether the best candidates are wanted alone, so that a shortlist is scored."""
+
+
+EVERY_CANDIDATE = Kind(False, False)
+"""Lists all of whose candidates are scored."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,6 +119,10 @@ class Work:
         """Return whether the request failed, was cancelled, or is past its deadline."""
         is_done = self.is_cancelled or self.error is not None
         return is_done or time.monotonic() > self.deadline
+
+    @property
+    def kind(self) -> Kind:
+        return Kind(self.is_text, self.best is not None)
 
     @property
     def is_text(self) -> bool:

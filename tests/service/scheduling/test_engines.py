@@ -20,7 +20,7 @@ from reranker.service.children.scoring import Models
 from reranker.service.errors import RequestError
 from reranker.service.metrics import Metrics
 from reranker.service.scheduling.engines import Engines
-from reranker.service.scheduling.work import Work
+from reranker.service.scheduling.work import Kind, Work
 from reranker.service.settings import Settings
 from tests.checkout import before_python_path
 from tests.reranker.ensembles import CANDIDATES
@@ -127,6 +127,12 @@ def test_a_long_list_is_cut_into_pieces(listwise: Running, expected: Reranker) -
     assert [piece.tokens for piece in cut.pieces] == [20, 22, 20, 18, 18]
     for work in (whole, cut):
         assert finished(scores(listwise.engines, work)) == scores_of(expected, nbest)
+
+
+def test_the_speed_of_sentences_is_known_from_the_start(listwise: Running) -> None:
+    """Of all their candidates, and where the best tree alone is wanted."""
+    known = listwise.engines.queue._token_costs
+    assert known.keys() >= {Kind(True, False), Kind(True, True)} and min(known.values()) > 0
 
 
 def test_lists_are_answered_as_soon_as_they_are_scored(listwise: Running, gate: Gate) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Any
 
@@ -16,7 +17,7 @@ from reranker.service.children.scoring import Best
 from reranker.service.errors import RequestError
 from reranker.service.metrics import Metrics
 from reranker.service.scheduling.queue import EngineSlots, Queue, Slot
-from reranker.service.scheduling.work import AHEAD, Work
+from reranker.service.scheduling.work import AHEAD, Kind, Work
 from reranker.service.settings import Settings
 from reranker.text.reading import TextSentence
 
@@ -194,6 +195,44 @@ def test_batches_take_half_a_second() -> None:
     assert (queue.batch_tokens, queue.piece_tokens) == (95, 380)
 
 
+def test_each_kind_of_work_has_a_speed() -> None:
+    """40 list tokens a batch: the six of a sentence take as long as two, and later as 2.5."""
+    queue, work = queue_of(80), text("a", 100)
+    queue.learn_kind(work.kind, 6, 2 / 80)
+    queue.add(work)
+    assert len(taken(queue)) == 20
+    queue.deliver(work, 20)
+    queue.learn_speed(6, 1, work.kind)  # small batches are slower
+    assert len(taken(queue)) == 20
+    queue.deliver(work, 40)
+    queue.learn_speed(120, 1.5, work.kind)
+    assert len(taken(queue)) == 16
+    assert queue.speed == 80
+
+
+@pytest.mark.parametrize(("batch_tokens", "lists"), [(1000, 12), (50, 5)])
+def test_lists_whose_best_are_wanted_have_another_speed(batch_tokens: int, lists: int) -> None:
+    """Three times as many take half a second, if so many tokens are allowed in a batch."""
+    queue = queue_of(80, batch_tokens=batch_tokens)
+    queue.learn_kind(Kind(is_text=False, is_best=True), 30, 10 / 80)
+    best, every = asked("best", *[10] * 30), asked("every", *[10] * 30)
+    best.best = Best(Weighing(), 1)
+    queue.add(best)
+    queue.add(every)
+    assert [len(taken(queue)) for _ in range(2)] == [lists, 4]
+
+
+def test_a_faster_kind_is_refused_later() -> None:
+    """30 s may pass before a text of 6,000 tokens, which take 75 s, or a third of that."""
+    for cost, is_admitted in ((1, False), (3, True)):
+        queue, late = queue_of(80), text("late", 1000)
+        queue.learn_kind(late.kind, 80 * cost, 1)
+        queue.add(text("a", 1000))
+        late.deadline = time.monotonic() + 60
+        with contextlib.nullcontext() if is_admitted else pytest.raises(RequestError):
+            queue.add(late)
+
+
 def test_slower_models_get_smaller_batches() -> None:
     """A first list may take three times as long because of others scored beside it."""
     queue = queue_of(100)
@@ -227,6 +266,27 @@ def test_very_small_requests_need_no_long_batch_to_end() -> None:
     finish(queue, slots(queue).small)
     queue.add(asked("again", 10))  # waits: similar lists are scored together
     assert not queue._next(slots(queue).small, None)
+
+
+def test_very_small_requests_join_short_batches() -> None:
+    """At 200 tokens a second short batches have up to 30, and they are for who comes first."""
+    queue = queue_of(200)
+    queue.learn_first(200, 1)
+    for work in (asked("new", 15), asked("small", 10), asked("newer", 25)):
+        queue.add(work)
+    assert taken(queue) == ["new0", "small0"]
+    queue.add(asked("more", 10))
+    assert not queue._next(slots(queue).small, None)  # waits for the next batch
+    assert [taken(queue) for _ in range(2)] == [["newer0"], ["more0"]]
+
+
+def test_very_small_requests_take_turns_with_others_in_short_batches() -> None:
+    """They do not wait until nobody else comes first."""
+    queue = queue_of(200)
+    queue.learn_first(200, 1)
+    for work in (asked("first", *[25] * 6), asked("small", 10)):
+        queue.add(work)
+    assert [taken(queue) for _ in range(3)] == [["first0"], ["small0"], ["first1"]]
 
 
 def test_a_flood_of_very_small_requests_does_not_come_before_others() -> None:
