@@ -19,9 +19,9 @@ $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/pip
 		echo 'No BLLIP parser, which is compiled here (docs/parsers.md): its tests are skipped.'
 	touch $@
 
-# Files of tests side by side, three on two cores: many wait for servers to start and to end. One that hangs
+# Files of tests side by side, four on two cores: many wait for servers to start and to end. One that hangs
 # says where, and fails alone; none takes a tenth as long on an idle machine.
-TESTS := $(BIN)/pytest -n 3 --dist loadfile --timeout 900 --timeout-method thread \
+TESTS := $(BIN)/pytest -n 4 --dist loadfile --timeout 900 --timeout-method thread \
 	-m "not slow and not gpu"
 
 check: install ## ruff, mypy, import-linter and the tests: must pass before a change goes in

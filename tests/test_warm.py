@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from execnet.gateway_io import popen_args
+from execnet.xspec import XSpec
 
 from tests import warm
 from tests.checkout import RERANK, ROOT, before_python_path
@@ -87,6 +89,12 @@ def test_a_pool_has_warm_processes_too() -> None:
         assert pool.apply(who) == (os.getpid(), sys.argv, True)
     with warm.fresh(), pools.Pool(1) as pool:
         assert pool.apply(who) == (os.getpid(), sys.argv, False)
+
+
+def test_a_worker_of_pytest_is_warm() -> None:
+    program = repr("import sys; print('torch' in sys.modules)") + "\n"
+    command = popen_args(XSpec("popen"))
+    assert subprocess.run(command, input=program, stdout=-1, text=True).stdout == "True\n"
 
 
 def test_another_interpreter_is_fresh(tmp_path: Path) -> None:

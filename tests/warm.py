@@ -1,10 +1,11 @@
 """Warm processes: `rerank`, and children of the service and of multiprocessing, begin as forks of a
 process that has imported everything, torch too, and not as fresh interpreters.
 
-Imports take seconds, a fork milliseconds. Each process of pytest starts one *warm* process, when a
-test first needs it; each server gets one of its own. A forked process is a true child of the one
-that asked for it, as if that had started Python: its number, its signals and its status are real,
-and so are its arguments, environment, folder and files. In a shell, tests/bin/relay.py asks.
+Imports take seconds, a fork milliseconds. Pytest starts one *warm* process, when it first needs it.
+Its workers, under -n, are forks of that as well, and like each server they have a warm process of
+their own, which is a fork of them. A forked process is a true child of the one that asked for it,
+as if that had started Python: its number, its signals and its status are real, and so are its
+arguments, environment, folder and files. In a shell, tests/bin/relay.py asks.
 
 Fresh interpreters run all other programs, as well as other `python -c`, and whatever needs another
 environment of the interpreter; under ``fresh()`` everything.
@@ -16,6 +17,7 @@ import atexit
 import contextlib
 import ctypes
 import fcntl
+import functools
 import gc
 import io
 import itertools
@@ -33,7 +35,7 @@ import sys
 import threading
 import traceback
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -58,6 +60,8 @@ _NOT_IMPORTED = (
     *(f"reranker.plugins.{name}" for name in ("cluster", "other_parsers", "pipelines")),
     *("reranker.ray", "reranker.integrations"),
 )
+# The program that a worker of pytest -n starts with.
+_WORKER = "import sys;exec(eval(sys.stdin.readline()))"
 _OURS = ("benchmarks", "reranker", "tests")
 _MOST_FILES = 500  # numbers of files in a forked process
 _TITLE = 8192  # bytes for its command line, which /proc shows
@@ -69,13 +73,13 @@ class _Asker:
     def __init__(self) -> None:
         self.is_fresh = _CLONE is None
         self._connection: socket.socket | None = None
+        self._wait: Callable[[], object]
         self._lock = threading.Lock()
         self._real = subprocess._fork_exec  # type: ignore[attr-defined]
         self._real_spawn = multiprocessing.util.spawnv_passfds
 
-    def begin(self, connection: socket.socket | None = None) -> None:
+    def begin(self) -> None:
         """Start all children of this process from now on."""
-        self._connection = connection
         subprocess._fork_exec = self._fork_exec  # type: ignore[attr-defined]
         multiprocessing.util.spawnv_passfds = self._spawn  # type: ignore[assignment]
 
@@ -83,23 +87,38 @@ class _Asker:
         """Return the connection to the warm process, which is started if need be."""
         if self._connection is None:
             self._connection, theirs = socket.socketpair()
-            listener = socket.socket(socket.AF_UNIX)
-            listener.bind("")  # Linux gives it a name
-            listener.listen()
-            os.environ["WARM_PROCESS"] = listener.getsockname()[1:].decode()
+            listener = _listener()
             files = [theirs.fileno(), listener.fileno()]
             code = f"from tests.warm import serve; serve({files[0]}, {files[1]})"
             command = [sys.executable, "-P", "-c", code, " " * _TITLE]
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=files)
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=files)
+            self._wait = process.wait
             theirs.close()
             listener.close()
         return self._connection
+
+    def fork(self, *, for_shells: bool) -> None:
+        """Make a fork of this process, as it is now, the warm one."""
+        self._connection, theirs = socket.socketpair()
+        listener = _listener() if for_shells else None
+        process = os.fork()
+        if process == 0:
+            self._connection.close()
+            null = os.open(os.devnull, os.O_RDWR)
+            for number in range(3):
+                os.dup2(null, number)
+            _serve(theirs, listener)
+        self._wait = functools.partial(os.waitpid, process, 0)
+        theirs.close()
+        if listener is not None:
+            listener.close()
+        self.begin()
 
     def end(self) -> None:
         """End the warm process."""
         if self._connection is not None:
             self._connection.close()
-            self._process.wait()
+            self._wait()
 
     def _fork_exec(self, *given: Any) -> int:
         """Do as Popen's function of this name does."""
@@ -129,6 +148,15 @@ class _Asker:
             with self._lock:
                 process = ask(self.connection(), arguments, os.environ, os.getcwd(), files)
         return process or int(self._real_spawn(path, words, kept))
+
+
+def _listener() -> socket.socket:
+    """Return where shells ask, whose name they find in their environment."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind("")  # Linux gives it a name
+    listener.listen()
+    os.environ["WARM_PROCESS"] = listener.getsockname()[1:].decode()
+    return listener
 
 
 asker = _Asker()
@@ -171,6 +199,8 @@ def _command(words: list[str]) -> _Command | None:
             command = _Command("", script, rest)
         case ["-c", code, *rest] if code.startswith("from multiprocessing.spawn import "):
             command = _Command("", "", rest, code)
+        case ["-u", "-c", code] if code == _WORKER:
+            command = _Command("", "", [], code)
         case _:
             return None
     return command if words[0] == sys.executable else None
@@ -368,8 +398,12 @@ def _run_command(words: list[str]) -> None:
     if any(os.path.exists(os.path.join(folder, "sitecustomize.py")) for folder in folders):
         sys.modules.pop("sitecustomize", None)
         import_module("sitecustomize")
-    if script or arguments[:1] == ["serve"] or "--nproc" in arguments:
-        _start_own_warm_process()
+    if code == _WORKER:
+        asker.fork(for_shells=True)
+        if "anyio" in sys.modules:  # a plug-in of pytest, too, and pytest would rewrite its code
+            sys.modules["anyio"].__doc__ = "PYTEST_DONT_REWRITE"
+    elif script or arguments[:1] == ["serve"] or "--nproc" in arguments:
+        asker.fork(for_shells=False)
     sys.modules["__main__"] = ModuleType("__main__")
     if code:
         exec(code)
@@ -386,16 +420,3 @@ def _set_title(words: Sequence[str]) -> None:
     begin, end = map(int, fields[45:47])
     title = "\0".join([*words, ""]).encode("utf-8", "surrogateescape")
     ctypes.memmove(begin, title[: end - begin].ljust(end - begin, b"\0"), end - begin)
-
-
-def _start_own_warm_process() -> None:
-    """Start a warm process for the children of this one."""
-    ours, theirs = socket.socketpair()
-    if os.fork() == 0:
-        ours.close()
-        null = os.open(os.devnull, os.O_RDWR)
-        for number in range(3):
-            os.dup2(null, number)
-        _serve(theirs)
-    theirs.close()
-    asker.begin(ours)
