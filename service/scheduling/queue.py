@@ -76,6 +76,8 @@ class Slot:
     request or with one of a client that comes first."""
     was_paused: bool = False
     engine: EngineSlots = field(init=False)
+    changed: threading.Condition = field(init=False)
+    """The slot's thread waits for it; all slots' conditions share the queue's lock."""
     _paused: float = 0.0
     _since: float | None = None
 
@@ -131,12 +133,14 @@ class Queue:
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
-        self._changed = threading.Condition()  # its lock is reentrant
+        self._lock = threading.RLock()
         self._waiting: FairQueue[Work] = FairQueue()
         self._shares = Shares(settings.queue_tokens)
         threads = settings.threads or max(1, available_cores() // settings.engines)
         self.engines = [EngineSlots(threads) for _ in range(settings.engines)]
         self.slots = [slot for engine in self.engines for slot in engine]
+        for slot in self.slots:
+            slot.changed = threading.Condition(self._lock)
         self.speed = 10_000.0
         """Tokens a second of one engine; measured by the warm-up and by every full batch."""
         self.least_tokens = 0
@@ -182,7 +186,7 @@ class Queue:
     def add(self, work: Work) -> None:
         """Admit a request. Raises RequestError 429 if the queue is full, or too long for the
         deadline, and 503 if it is closed."""
-        with self._changed:
+        with self._lock:
             if self.is_closed:
                 raise draining()
             if not work.is_text:
@@ -194,11 +198,11 @@ class Queue:
             if not work.is_text:  # sentences take little memory before their turn comes
                 self._shares.take(work.client, work.tokens)
             self._waiting.add(work, self._ahead)
-            self._changed.notify_all()
+            self._wake()
 
     def check_room(self, client: str, tokens: int, deadline: float) -> None:
         """Raise RequestError 429 unless a request for so many tokens would be admitted."""
-        with self._changed:
+        with self._lock:
             self._check_share(client, tokens)
             self._check_time(client, tokens, deadline)
 
@@ -234,9 +238,19 @@ class Queue:
 
     def set_ready(self, engine: EngineSlots, is_ready: bool) -> None:
         """Let the slots of an engine take batches, or not."""
-        with self._changed:
+        with self._lock:
             engine.is_ready = is_ready
-            self._changed.notify_all()
+            self._wake()
+
+    def _wake(self) -> None:
+        """Wake the threads of slots that might take something; each costs the answering thread a
+        turn."""
+        if self._waiting or self.is_closed:
+            for slot in self.slots:
+                # The other two only score beside a long batch.
+                main = slot.engine.main
+                if slot is main or main.may_pause or self.is_closed:
+                    slot.changed.notify()
 
     def learn_first(
         self, tokens: int, seconds: float, shortest: float = 0.0, step: float = 0.0
@@ -283,22 +297,22 @@ class Queue:
     def next_batch(self, slot: Slot) -> list[Piece]:
         """Wait for pieces for one ensemble, about half a second's work; empty once the queue is
         closed. The slot's previous batch counts as done."""
-        with self._changed:
+        with self._lock:
             slot.batch = []
-            self._changed.notify_all()
+            self._wake()
             while not slot.batch and not self.is_closed:
                 if slot is slot.engine.first and not self._next(slot, None):
                     slot.engine.main.resume()
-                self._changed.wait_for(lambda: self.is_closed or self._next(slot, None))
+                slot.changed.wait_for(lambda: self.is_closed or self._next(slot, None))
                 if not any(other.batch for other in self.slots):
                     # The device was idle: more requests may arrive in a moment.
-                    self._changed.wait_for(self._has_batch_or_nothing, self.batch_wait)
+                    slot.changed.wait_for(self._has_batch_or_nothing, self.batch_wait)
                 slot.begin(self._take(slot))
             main = slot.engine.main
             if slot is slot.engine.first and slot.batch and not main.is_paused:
                 main.pause()
                 self._metrics.paused.inc()
-            self._changed.notify_all()  # another slot may start now
+            self._wake()  # another slot may start now
             return slot.batch
 
     def _has_batch_or_nothing(self) -> bool:
@@ -393,15 +407,15 @@ class Queue:
 
     def deliver(self, work: Work, lists: int) -> None:
         """Record that so many lists of a request have been taken in all."""
-        with self._changed:
+        with self._lock:
             work.delivered = lists
-            if work.is_text:
-                self._changed.notify_all()
+            if work.is_text and work in self._waiting:
+                self._wake()
 
     def remove(self, work: Work) -> None:
         """Drop what waits of a request; a batch is stopped if all of it is for requests that are
         over."""
-        with self._changed:
+        with self._lock:
             if work in self._waiting:
                 if not work.is_text:
                     self._shares.give_back(work.client, work.waiting_tokens)
@@ -413,7 +427,7 @@ class Queue:
 
     def drop(self, slot: Slot, all_waiting: bool) -> set[Work]:
         """Drop and return the requests of the slot's batch, or all that wait as well."""
-        with self._changed:
+        with self._lock:
             dropped = {piece.work for piece in slot.batch}
             slot.batch = []
             if not self.is_closed:  # the next batch has not been cancelled
@@ -424,18 +438,18 @@ class Queue:
                 dropped |= {*self._waiting}
             for work in dropped:
                 self.remove(work)
-            self._changed.notify_all()
+            self._wake()
             return dropped
 
     def close(self) -> set[Work]:
         """Admit nothing more; drop and return all requests."""
-        with self._changed:
+        with self._lock:
             self.is_closed = True
             dropped = set()
             for slot in self.slots:
                 slot.cancellation.cancel()
                 dropped |= self.drop(slot, all_waiting=True)
-            self._changed.notify_all()
+            self._wake()
             return dropped
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -287,6 +289,27 @@ def test_very_small_requests_take_turns_with_others_in_short_batches() -> None:
     for work in (asked("first", *[25] * 6), asked("small", 10)):
         queue.add(work)
     assert [taken(queue) for _ in range(3)] == [["first0"], ["small0"], ["first1"]]
+
+
+def test_only_slots_that_might_take_something_are_woken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two others score beside a long batch alone; nobody is needed when nothing waits."""
+    queue, woken = queue_of(200), list[int]()
+    for slot in queue.slots:
+        monkeypatch.setattr(slot.changed, "notify", partial(woken.append, slot.place))
+
+    def woken_by(act: Callable[[], object]) -> set[int]:
+        woken.clear()
+        act()
+        return {*woken}
+
+    main = slots(queue).main
+    assert woken_by(lambda: queue.add(asked("short", 10))) == {0}
+    assert woken_by(lambda: taken(queue)) == {0}
+    assert woken_by(lambda: queue.add(asked("short", 10))) == {0}
+    assert taken(queue) and woken_by(lambda: finish(queue, main)) == set()
+    assert woken_by(lambda: queue.add(asked("long", *[90] * 3))) == {0}
+    assert woken_by(lambda: taken(queue)) == {0, 1, 2}
+    assert woken_by(lambda: queue.add(asked("short", 10))) == {0, 1, 2}
 
 
 def test_a_flood_of_very_small_requests_does_not_come_before_others() -> None:
