@@ -123,9 +123,9 @@ class EngineSlots:
         return iter((self.main, self.first, self.small))
 
     @property
-    def busy(self) -> Slot | None:
-        """Return the slot that scores, but for the one for very small requests."""
-        return next((slot for slot in (self.first, self.main) if slot.batch), None)
+    def busy(self) -> list[Piece]:
+        """Return the batch that is scored, but for very small requests."""
+        return self.first.batch or self.main.batch
 
 
 class Queue:
@@ -247,9 +247,10 @@ class Queue:
         turn."""
         if self._waiting or self.is_closed:
             for slot in self.slots:
-                # The other two only score beside a long batch.
-                main = slot.engine.main
-                if slot is main or main.may_pause or self.is_closed:
+                # The other two only score beside larger work.
+                busy = slot.engine.busy
+                is_large = bool(busy) and not busy[0].work.is_small
+                if slot is slot.engine.main or is_large or self.is_closed:
                     slot.changed.notify()
 
     def learn_first(
@@ -378,12 +379,14 @@ class Queue:
             most = min(given(work.client) for work in self._waiting) + self._ahead
             fitting = [work for work in fitting if given(work.client) <= most]
         turn = self._waiting.turn
-        large = [work for work in fitting if not work.is_small]
-        # Small work does not wait for a long batch, beside which another slot takes it.
-        if first is not None and slot.may_pause:
-            fitting = large
-        elif large and first is None and not engine.small.batch:
-            fitting = large if self._is_long(slot, min(large, key=turn)) else fitting
+        is_long = slot.may_pause
+        # Small work that another slot could take yields this slot.
+        if first is None and not engine.small.batch:
+            large = (work for work in fitting if not work.is_small)
+            first = min(large, key=turn, default=None)
+            is_long = first is not None and self._is_long(slot, first)
+        if first is not None:
+            fitting = [work for work in fitting if _are_mixed(work, first, is_long)]
         return min(fitting, key=turn, default=None)
 
     def _may_score(self, slot: Slot, work: Work) -> bool:
@@ -397,9 +400,9 @@ class Queue:
             are_busy = all(other.busy for other in self.engines if other.is_ready)
             may_pause = engine.main.may_pause and engine.main.is_for_others(work.client)
             return is_bound and are_busy and may_pause and seconds <= _FIRST_SECONDS
-        # Small work waits for a short batch, so that the next scores it together with others.
-        busy = engine.busy
-        return work.is_small and busy is not None and busy.may_pause
+        # Small work waits for batches in which it could be: the next will have it.
+        busy, is_long = engine.busy, bool(engine.first.batch) or engine.main.may_pause
+        return work.is_small and bool(busy) and not _are_mixed(work, busy[0].work, is_long)
 
     @property
     def _ahead(self) -> float:
@@ -455,6 +458,12 @@ class Queue:
 
 def _speed(tokens: int, seconds: float) -> float:
     return tokens / max(seconds, 1e-4)
+
+
+def _are_mixed(work: Work, other: Work, is_long: bool) -> bool:
+    """Return whether a batch may have both, long or not: small work does not wait for large work,
+    but for sentences to be parsed together in a short batch."""
+    return work.is_small == other.is_small or (work.is_text and other.is_text and not is_long)
 
 
 def _go_together(work: Work, other: Work) -> bool:

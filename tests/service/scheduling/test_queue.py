@@ -270,29 +270,34 @@ def test_very_small_requests_need_no_long_batch_to_end() -> None:
     assert not queue._next(slots(queue).small, None)
 
 
-def test_very_small_requests_join_short_batches() -> None:
-    """At 200 tokens a second short batches have up to 30, and they are for who comes first."""
+def test_very_small_texts_join_short_batches_of_texts() -> None:
+    """At 200 tokens a second short batches have up to 30, and they are for who comes first; a
+    sentence has six, and a request of up to ten is very small."""
     queue = queue_of(200)
     queue.learn_first(200, 1)
-    for work in (asked("new", 15), asked("small", 10), asked("newer", 25)):
+    for work in (text("new", 3), text("small", 1), text("newer", 4)):
         queue.add(work)
-    assert taken(queue) == ["new0", "small0"]
-    queue.add(asked("more", 10))
+    assert taken(queue) == ["new0", "small0", "newer0", "new1", "newer1"]
+    queue.add(text("more", 1))
     assert not queue._next(slots(queue).small, None)  # waits for the next batch
-    assert [taken(queue) for _ in range(2)] == [["newer0"], ["more0"]]
+    queue.add(asked("list", 6))
+    assert queue._next(slots(queue).small, None)  # lists do not
+    assert taken(queue, slots(queue).small) == ["list0"]
+    assert taken(queue) == ["more0", "new2", "newer2", "newer3"]
 
 
-def test_very_small_requests_take_turns_with_others_in_short_batches() -> None:
-    """They do not wait until nobody else comes first."""
-    queue = queue_of(200)
-    queue.learn_first(200, 1)
-    for work in (asked("first", *[25] * 6), asked("small", 10)):
-        queue.add(work)
-    assert [taken(queue) for _ in range(3)] == [["first0"], ["small0"], ["first1"]]
+def test_very_small_requests_wait_for_nobody_beside_a_long_batch() -> None:
+    """Nor for those who come first and pause it; at 80 tokens a second they are up to 4."""
+    queue = queue_that_scores(asked("busy", *[41] * 20))
+    queue.add(asked("new", 11))
+    assert taken(queue, slots(queue).first) == ["new0"]
+    queue.add(asked("small", 4))
+    assert queue._next(slots(queue).small, None)
+    assert taken(queue, slots(queue).small) == ["small0"]
 
 
 def test_only_slots_that_might_take_something_are_woken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The two others score beside a long batch alone; nobody is needed when nothing waits."""
+    """The two others score beside larger work alone; nobody is needed when nothing waits."""
     queue, woken = queue_of(200), list[int]()
     for slot in queue.slots:
         monkeypatch.setattr(slot.changed, "notify", partial(woken.append, slot.place))
@@ -309,6 +314,11 @@ def test_only_slots_that_might_take_something_are_woken(monkeypatch: pytest.Monk
     assert taken(queue) and woken_by(lambda: finish(queue, main)) == set()
     assert woken_by(lambda: queue.add(asked("long", *[90] * 3))) == {0}
     assert woken_by(lambda: taken(queue)) == {0, 1, 2}
+    assert woken_by(lambda: queue.add(asked("short", 10))) == {0, 1, 2}
+    queue.learn_first(200, 1)
+    queue.drop(main, all_waiting=True)
+    queue.add(asked("short, not very small", 15))
+    assert taken(queue) and not main.may_pause
     assert woken_by(lambda: queue.add(asked("short", 10))) == {0, 1, 2}
 
 
