@@ -72,7 +72,7 @@ class Slot:
     cancellation: Cancellation = field(default_factory=Cancellation)
     """Cancels the batch, once every request in it has been cancelled or has finished."""
     may_pause: bool = False
-    """Whether the batch is long and so may wait for others. Short ones begin with a very small
+    """Permission to wait for others, which long batches have. Short ones begin with a very small
     request or with one of a client that comes first."""
     was_paused: bool = False
     engine: EngineSlots = field(init=False)

@@ -32,8 +32,7 @@ class Kind(NamedTuple):
     """A kind of work, whose tokens take about as long."""
 
     is_text: bool
-    is_best: bool
-    """Whether the best candidates are wanted alone, so that a shortlist is scored."""
+    is_best: bool  # the best candidates alone are wanted: a shortlist is scored
 
 
 EVERY_CANDIDATE = Kind(False, False)

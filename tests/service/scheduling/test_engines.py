@@ -130,7 +130,7 @@ def test_a_long_list_is_cut_into_pieces(listwise: Running, expected: Reranker) -
 
 
 def test_the_speed_of_sentences_is_known_from_the_start(listwise: Running) -> None:
-    """Of all their candidates, and where the best tree alone is wanted."""
+    """Speeds of all their candidates, and of the best tree alone."""
     known = listwise.engines.queue._token_costs
     assert known.keys() >= {Kind(True, False), Kind(True, True)} and min(known.values()) > 0
 

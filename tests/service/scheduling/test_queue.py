@@ -225,12 +225,12 @@ def test_lists_whose_best_are_wanted_have_another_speed(batch_tokens: int, lists
 
 
 def test_a_faster_kind_is_refused_later() -> None:
-    """30 s may pass before a text of 6,000 tokens, which take 75 s, or a third of that."""
+    """Five minutes may pass before a text whose 60,000 tokens take 750 s, or a third of that."""
     for cost, is_admitted in ((1, False), (3, True)):
-        queue, late = queue_of(80), text("late", 1000)
+        queue, late = queue_of(80), text("late", 10_000)
         queue.learn_kind(late.kind, 80 * cost, 1)
-        queue.add(text("a", 1000))
-        late.deadline = time.monotonic() + 60
+        queue.add(text("a", 10_000))
+        late.deadline = time.monotonic() + 600
         with contextlib.nullcontext() if is_admitted else pytest.raises(RequestError):
             queue.add(late)
 
