@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from reranker.models import mixture
 from reranker.models.config import Config
-from reranker.models.products import linear
+from reranker.models.products import EightBits, eight_bits, linear
 
 _PROJECTION_GAIN = 2.0  # from LSTM outputs of about 0.2 in size, makes k about 0.5
 
@@ -56,6 +56,8 @@ class Output(nn.Module):
     decoder_bias: nn.Parameter
     decoded_layers: tuple[int, ...]
     """The layers from whose outputs words are predicted; 0 is the embedding."""
+    rounded: EightBits | None = None
+    """The output weight for products of 8-bit integers, if scores are computed with them."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -102,6 +104,12 @@ class Output(nn.Module):
     def output_weight(self) -> Tensor:
         """Return W, [V, D]: the embedding itself if tied."""
         return self.embedding if self.decoder is None else self.decoder
+
+    def round_products(self) -> None:
+        """Compute scores with products of 8-bit integers from now on, if the weights are of 8 bits,
+        the processor is faster with them, and k has no numbers outside of -1 to 1."""
+        if not self.config.components or self.config.component_activation == "tanh":
+            self.rounded = eight_bits(self.output_weight, self.decoder_bias)
 
     def target_log_probability(self, features: Features, targets: Tensor) -> Tensor:
         """Compute log P of ``targets`` (the features' shape without J and D), no gradient."""

@@ -82,7 +82,7 @@ class Reranker(Ranker):
         self.members, self.combination = self.ensemble.members, combination
         weights = [member.model.embedding for member in self.members]
         self.device = ",".join(dict.fromkeys(str(weight.device) for weight in weights))
-        self.precision = str(weights[0].dtype).removeprefix("torch.")
+        self.precision: Precision = "exact"
 
     @classmethod
     def load(
@@ -91,7 +91,7 @@ class Reranker(Ranker):
         combination: Combination = "sum",
         device: str = "auto",
         threads: int | None = None,
-        precision: Precision = "exact",
+        precision: Precision = "fast",
         weighing: Weighing | None = None,
         sha256: Iterable[str] = (),
     ) -> Reranker:
@@ -121,7 +121,7 @@ class Reranker(Ranker):
         combination: Combination = "sum",
         device: str = "auto",
         threads: int | None = None,
-        precision: Precision = "exact",
+        precision: Precision = "fast",
     ) -> Reranker:
         """Return a reranker for models whose files and weighing are known. Raises what ``load``
         raises."""
@@ -135,7 +135,7 @@ class Reranker(Ranker):
         return_freed_memory()  # files, weights as they are stored
         reranker = cls(members, combination, threads, named.weighing, named.calibration)
         reranker._loaded_from = given
-        reranker.parser = named.parser
+        reranker.parser, reranker.precision = named.parser, precision
         return reranker
 
     def close(self) -> None:

@@ -113,7 +113,7 @@ class Settings(BaseSettings):
         "no progress for so long",
     )
     precision: Literal["exact", "fast"] = Field(
-        "exact", description="fast: bfloat16 where it is faster"
+        "fast", description="exact: float32; fast: products of 8-bit integers where they are faster"
     )
     host: str = Field("127.0.0.1", description="address to listen on; 0.0.0.0: all")
     public: bool = Field(

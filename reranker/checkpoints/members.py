@@ -60,39 +60,34 @@ def _device(name: str) -> torch.device:
 def load_placed(
     path: str | os.PathLike[str], sha256: str, device: torch.device, precision: Precision
 ) -> LoadedMember:
-    """Load a member with ``load_member``, with weights on the device in float32 (``exact``), or in
-    bfloat16 where that is faster (``fast``; sums stay in float32), which moves a tree's
-    log-probability by up to half a nat.
+    """Load a member with ``load_member``, with weights on the device in float32. With ``fast``, a
+    language model on a CPU predicts words with products of 8-bit integers where they are faster and
+    its file has no more bits (reranker.models.products).
 
-    A span model already in use, on the same device and in the same precision, is not loaded twice:
-    the model that parses a sentence can rank its trees with the same reading (scoring.span_table).
-    Raises CheckpointError as ``load_member`` does, and InputError for another ``precision``.
+    A span model already in use on the same device is not loaded twice: the model that parses a
+    sentence can rank its trees with the same reading (scoring.span_table). Raises CheckpointError
+    as ``load_member`` does, and InputError for another ``precision``.
     """
     if precision not in get_args(Precision):
         raise InputError(f"precision must be 'exact' or 'fast', got {precision!r}")
+    with _lock:
+        in_use = _in_use.get((sha256, device))
+    if in_use is not None:
+        return in_use
     # Load in one thread: the others would spin while they wait, and take most of the time.
     with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as alone:
-        dtype = torch.float32
-        if precision == "fast":
-            from reranker.models.rough_products import rough_type  # for those who ask
-
-            dtype = alone.submit(rough_type, device).result()
-        with _lock:
-            in_use = _in_use.get((sha256, device, dtype))
-        if in_use is not None:
-            return in_use
         member = alone.submit(load_member, path, sha256).result()
-        alone.submit(member.model.to, device, dtype).result()
-    if not isinstance(member, SpanCheckpoint):
-        return member
+        alone.submit(member.model.to, device).result()
+        if isinstance(member, Checkpoint):
+            if precision == "fast":
+                alone.submit(member.model.round_products).result()
+            return member
     with _lock:
-        return _in_use.setdefault((member.sha256, device, dtype), member)
+        return _in_use.setdefault((member.sha256, device), member)
 
 
 _lock = threading.Lock()
-_in_use: WeakValueDictionary[tuple[str, torch.device, torch.dtype], SpanCheckpoint] = (
-    WeakValueDictionary()
-)
+_in_use: WeakValueDictionary[tuple[str, torch.device], SpanCheckpoint] = WeakValueDictionary()
 
 
 def gpu_memory() -> float:

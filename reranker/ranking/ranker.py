@@ -41,7 +41,7 @@ class Ranker:
     weighing: Weighing  # the default of calls without one
     calibration: Calibration | None  # if given, rankings under its weighing have a confidence
     device: str  # the devices of the members: ``cpu``, or ``cuda:0,cuda:1``
-    precision: str  # the precision of computations: ``float32``, or ``bfloat16`` if chosen
+    precision: str  # ``exact`` or ``fast`` (reranker.checkpoints.members.load_placed)
 
     def signature(self, weighing: Weighing) -> str:
         """Return everything that a figure depends on, on one line."""

@@ -116,7 +116,7 @@ def decoded(
         log_probabilities = mixture.continuations(
             components,
             log_weights,
-            mixture.log_normalisers(components, *(stand_in or (weight, bias))),
+            mixture.log_normalisers(components, *(stand_in or (weight, bias, model.rounded))),
             weight,
             bias,
             _padded(rows, bulk_rows(len(rows)), weight.device),

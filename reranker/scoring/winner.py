@@ -54,9 +54,9 @@ _MAX_COST_SHARE = 0.75
 # Bytes of the predictors kept for a batch, and for a longer list, if no two candidates begin alike.
 _BATCH_BYTES, _LIST_BYTES = 50_000_000, 200_000_000
 
-# The nats by which bounds and scores, float32 sums, may be wrong, and ten times more
-# (docs/research/performance.md).
-_ROUNDING = 1e-3
+# The nats by which bounds and scores may be wrong, and ten times more: sums of float32, and of
+# 8-bit integers (docs/research/performance.md).
+_ROUNDING = 0.05
 
 # Some of a sentence's different candidates, by their places in DistinctCandidates.sequences.
 Places = Mapping[DistinctCandidates, Iterable[int]]

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from reranker.models import AwdLstmDoc, Config, Features
 from reranker.models.layer import LstmLayer
-from reranker.models.mixture import negative_log_likelihood
+from reranker.models.mixture_loss import negative_log_likelihood
 
 WORDS = 11
 RATES = [each.name for each in fields(Config) if each.name.endswith("dropout")]

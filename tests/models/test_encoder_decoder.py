@@ -8,7 +8,7 @@ from torch import Tensor
 
 from reranker.models.batch import PADDING
 from reranker.models.encoder_decoder import AttendedSource, EncoderDecoder, EncoderDecoderConfig
-from reranker.models.mixture import negative_log_likelihood
+from reranker.models.mixture_loss import negative_log_likelihood
 from reranker.models.output import Features
 from tests.models.encoder_decoders import (
     CONFIGS,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from reranker.models import ARCHITECTURES, LanguageModel
-from reranker.models.mixture import negative_log_likelihood
+from reranker.models.mixture_loss import negative_log_likelihood
 from tests.models.settings import ONE_OF_EACH, SETTINGS, architecture, build, larger, some_tokens
 
 every_setting = pytest.mark.parametrize("setting", SETTINGS)

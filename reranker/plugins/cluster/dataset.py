@@ -61,7 +61,7 @@ def map_lists(
         combination="sum",
         device="auto" if gpus else "cpu",
         threads=cores,
-        precision="exact",
+        precision="fast",
         output=output,
         token_scores=False,
         top=None,

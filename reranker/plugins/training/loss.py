@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from reranker.models import Features, LanguageModel, State
 from reranker.models.batch import PADDING, Batch, grouped_by_length, whole_trees
 from reranker.models.encoder_decoder import EncoderDecoder
-from reranker.models.mixture import negative_log_likelihood
+from reranker.models.mixture_loss import negative_log_likelihood
 from reranker.models.running import read_on, read_through
 from reranker.perplexity import perplexity
 from reranker.plugins.training.config import TrainingConfig

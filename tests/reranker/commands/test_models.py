@@ -27,7 +27,7 @@ def test_ours_are_listed_with_terms_figures_and_cost(capsys: Capture) -> None:
         assert "\n  terms   non-commercial use" in printed
         assert "\n  F1      GUM dev" in printed
         assert "ms on one core for" in printed
-    assert "2, 34 MB" in ensemble
+    assert "2, 29 MB" in ensemble
     large = ensemble.partition("\nlarge\n")[2].partition("\nlanguages")[0]
     assert "1, 86 MB" in large and "cost    35 ms on one core" in large
     assert "\nfast\n  file    " in ensemble

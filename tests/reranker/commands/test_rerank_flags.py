@@ -8,9 +8,13 @@ from typing import Any
 
 import jsonschema
 import pytest
+import torch
 
+from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from reranker.checkpoints.members import Precision
 from reranker.commands.main import main
-from reranker.models import rough_products
+from reranker.models import LanguageModel, products
+from reranker.pipeline import Reranker
 from tests.reranker.commands.test_rerank import SCHEMA
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write
@@ -46,30 +50,41 @@ def test_threads_change_nothing(lists: str, models: list[str]) -> None:
     assert ranked(lists, models, "--threads", "1") == ranked(lists, models, "--threads", "3")
 
 
-@pytest.mark.parametrize("pays", [True, False])
 def test_fast_is_near_and_says_so(
-    pays: bool,
-    lists: str,
-    models: list[str],
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    lists: str, models: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    # As on either kind of processor.
-    monkeypatch.setattr(rough_products, "bfloat16_pays", lambda: pays)
     gold = write(tmp_path / "gold.mrg", (CANDIDATES[1].replace("(S1 ", "(TOP ") + "\n") * 3)
-    exact = ranked(lists, models, "--gold", gold)
-    assert "precision=float32 device=cpu" in capsys.readouterr().err
-    fast = ranked(lists, models, "--gold", gold, "--precision", "fast")
-    precision = "bfloat16" if pays else "float32"
-    assert f"precision={precision} device=cpu" in capsys.readouterr().err
+    small = [str(tmp_path / Path(name).name) for name in models]
+    for name, stored in zip(models, small, strict=True):
+        member = load_checkpoint(name)
+        given = member.model, member.vocabulary, member.information
+        save_checkpoint(Path(stored), *given, torch.int8)
+    exact = ranked(lists, small, "--gold", gold, "--precision", "exact")
+    assert "precision=exact device=cpu" in capsys.readouterr().err
+    fast = ranked(lists, small, "--gold", gold)
+    assert "precision=fast device=cpu" in capsys.readouterr().err
     differences = [
         abs(one["nll"] - {other["index"]: other["nll"] for other in whole["ranking"]}[one["index"]])
         for row, whole in zip(fast, exact, strict=True)
         for one in row["ranking"]
     ]
-    assert (0 < max(differences) < 1) is pays
-    assert pays or fast == exact
+    assert max(differences) < 1e-3
+
+
+def test_fast_needs_files_of_8_bits(models: list[str], tmp_path: Path) -> None:
+    member = load_checkpoint(models[0])
+    stored = tmp_path / "small.pt"
+    save_checkpoint(stored, member.model, member.vocabulary, member.information, torch.int8)
+    cases: list[tuple[Precision, str, bool]] = [
+        ("fast", str(stored), products.eight_bits_work()),
+        ("exact", str(stored), False),
+        ("fast", models[0], False),
+    ]
+    for precision, name, expected in cases:
+        with Reranker.load(name, precision=precision) as reranker:
+            (loaded,) = reranker.members
+            assert isinstance(loaded.model, LanguageModel)
+            assert (loaded.model.rounded is not None) is expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,102 @@
+"""Products of 8-bit integers against float64."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+import torch
+from torch import Tensor
+
+from reranker.models import mixture
+from reranker.models.products import EightBits, eight_bits
+
+WORDS, SIZE = 6_000, 60
+
+
+def output(largest: int = 127, words: int = WORDS) -> tuple[Tensor, Tensor]:
+    """Draw integers with a scale a row, as a file holds them, and biases that fall as frequencies
+    do."""
+    integers = torch.randint(-largest, largest + 1, (words, SIZE))
+    integers[:, 0] = largest  # the widest number of a row has no rounding
+    integers[5] = 0
+    scales = torch.rand(words, 1) * 0.003 + 0.001
+    return integers * scales, -1.5 * torch.arange(1, words + 1).log()
+
+
+def log_sums(weight: Tensor, bias: Tensor, rows: Tensor) -> Tensor:
+    """Compute the normalisers in float64."""
+    return torch.logsumexp(rows.double() @ weight.double().T + bias.double(), 1)
+
+
+def rounded(weight: Tensor, bias: Tensor) -> EightBits | None:
+    """Return None only on a processor without such products, whose sums are of float32."""
+    found = eight_bits(weight, bias)
+    assert (found is not None) == torch.cpu._is_vnni_supported()
+    return found
+
+
+@pytest.mark.parametrize("largest", [127, 31])
+@pytest.mark.parametrize("count", [1, 33, 200, 400])
+def test_normalisers_are_nearly_those_of_float64(largest: int, count: int) -> None:
+    weight, bias = output(largest)
+    rows = torch.tanh(torch.randn(count, SIZE))
+    rows[0, :3] = torch.tensor([1.0, -1.0, 0.0])
+    with torch.inference_mode():
+        found = mixture.log_normalisers(rows.unsqueeze(1), weight, bias, rounded(weight, bias))
+    assert found.shape == (count, 1)
+    assert torch.allclose(found.squeeze(1).double(), log_sums(weight, bias, rows), atol=1e-3)
+
+
+def test_frequent_symbols_have_as_many_digits_as_in_float32() -> None:
+    """Whose rows end within those that are computed in two parts."""
+    weight, bias = output(words=3_000)
+    rows = torch.tanh(torch.randn(64, SIZE))
+    with torch.inference_mode():
+        found = mixture.log_normalisers(rows.unsqueeze(1), weight, bias, rounded(weight, bias))
+    assert torch.allclose(found.squeeze(1).double(), log_sums(weight, bias, rows), atol=2e-5)
+
+
+def test_a_row_does_not_depend_on_the_others() -> None:
+    weight, bias = output()
+    packed = rounded(weight, bias)
+    rows = torch.tanh(torch.randn(500, 1, SIZE))
+    with torch.inference_mode():
+        together = mixture.log_normalisers(rows, weight, bias, packed)
+        for first, last in pairwise([0, 1, 7, 40, 232, 500]):
+            apart = mixture.log_normalisers(rows[first:last], weight, bias, packed)
+            assert torch.equal(apart, together[first:last])
+
+
+def test_sums_beyond_the_number_range_are_right() -> None:
+    weight, bias = output()
+    rows = torch.tanh(torch.randn(3, SIZE))
+    for shift in (100.0, -120.0):
+        packed = rounded(weight, bias + shift)
+        with torch.inference_mode():
+            found = mixture.log_normalisers(rows.unsqueeze(1), weight, bias + shift, packed)
+        expected = log_sums(weight, bias + shift, rows)
+        assert torch.allclose(found.squeeze(1).double(), expected, atol=1e-3)
+
+
+def test_the_blocks_are_all_of_the_vocabulary() -> None:
+    weight, bias = output()
+    rows = torch.tanh(torch.randn(9, SIZE))
+    packed = rounded(weight, bias)
+    if packed is None:
+        return
+    with torch.inference_mode():
+        logits = torch.cat([*packed.scaled_logits(rows)], 1) * math.log(2)
+    exact = rows.double() @ weight.double().T + bias
+    assert logits.shape == (9, WORDS)
+    error = (logits.double() - exact).abs()
+    assert error[:, :4_000].max() < 1e-4
+    assert 1e-3 < error.max() < 0.05
+
+
+def test_a_weight_of_more_bits_is_left_alone() -> None:
+    weight, bias = output()
+    weight[WORDS - 1, 3] *= 1.001
+    assert eight_bits(weight, bias) is None
+    assert eight_bits(torch.randn(40, SIZE), torch.zeros(40)) is None
