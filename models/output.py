@@ -7,7 +7,7 @@ Language models have it, and decoders.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -105,9 +105,15 @@ class Output(nn.Module):
         """Return W, [V, D]: the embedding itself if tied."""
         return self.embedding if self.decoder is None else self.decoder
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy is made of, which computes in float32 again: packed integers cannot
+        be copied."""
+        return {**self.__dict__, "rounded": None}
+
     def round_products(self) -> None:
         """Compute scores with products of 8-bit integers from now on, if the weights are of 8 bits,
-        the processor is faster with them, and k has no numbers outside of -1 to 1."""
+        the processor is faster with them, and k has no numbers outside of -1 to 1. Call it again
+        after a change of weights."""
         if not self.config.components or self.config.component_activation == "tanh":
             self.rounded = eight_bits(self.output_weight, self.decoder_bias)
 

@@ -38,9 +38,9 @@ _PACKED_FOR = 960  # rows; the layout is the same for fewer
 
 LOG2_E = math.log2(math.e)
 
-# An input is (254 a + b) / 32384, for integers a and b of 8 bits.
+# An input is (254 a + b) / 32258, for integers a and b of 8 bits.
 _COARSE = 254  # steps of b in one of a
-_STEPS = 127 * _COARSE + 126  # of k from 0 to 1: a and b have absolute values up to 127
+_STEPS = 127 * _COARSE  # of k from 0 to 1: a and b have absolute values up to 127
 _ZERO = 128  # the processor multiplies unsigned by signed integers
 _FREQUENT_SYMBOLS = 4_096
 _BLOCK = 2_048  # symbols whose logits stay in the second-level cache
@@ -139,7 +139,7 @@ class EightBits:
     """An output weight W [V, D], its rows integers times a scale, and bias b [V], symbols most
     frequent first.
 
-    With k = (254 a + b) / 32384, W k is the sum of two products of integers, which no order of
+    With k = (254 a + b) / 32258, W k is the sum of two products of integers, which no order of
     summation changes. The second is left out for rare words, whose small probabilities need fewer
     digits: a tree's log-probability moves by some 0.001 nats, by 0.006 at most in what was measured
     (docs/research/performance.md).
@@ -172,13 +172,13 @@ class EightBits:
 def eight_bits(weight: Tensor, bias: Tensor) -> EightBits | None:
     """Return a way to compute with an output weight [V, D] and bias [V]; None where the weight is
     not of 8 bits, or the processor would not be faster."""
-    if weight.device.type != "cpu" or not eight_bits_work():
+    if (weight.device.type, weight.dtype) != ("cpu", torch.float32) or not eight_bits_work():
         return None
     for largest in _LARGEST:
         if _integers(weight[:_SAMPLE], largest) is None:  # sooner than all rows would tell
             continue
-        found = _integers(weight, largest)
-        return None if found is None else EightBits(*found, bias)
+        if found := _integers(weight, largest):
+            return EightBits(*found, bias)
     return None
 
 

@@ -82,7 +82,8 @@ class Reranker(Ranker):
         self.members, self.combination = self.ensemble.members, combination
         weights = [member.model.embedding for member in self.members]
         self.device = ",".join(dict.fromkeys(str(weight.device) for weight in weights))
-        self.precision: Precision = "exact"
+        is_rounded = any(getattr(member.model, "rounded", None) for member in self.members)
+        self.precision: Precision = "fast" if is_rounded else "exact"
 
     @classmethod
     def load(
@@ -135,7 +136,7 @@ class Reranker(Ranker):
         return_freed_memory()  # files, weights as they are stored
         reranker = cls(members, combination, threads, named.weighing, named.calibration)
         reranker._loaded_from = given
-        reranker.parser, reranker.precision = named.parser, precision
+        reranker.parser = named.parser
         return reranker
 
     def close(self) -> None:

@@ -325,8 +325,7 @@ class TwoPassScorer:
         self._known = [np.full(layout.edges, np.nan) for layout in self._layouts]
 
     def upper_bounds(self) -> list[Values]:
-        """Return values no less than ``exact``, except for float32's rounding, for every sequence
-        [M, T]."""
+        """Return values no less than ``exact``, except for rounding, for every sequence [M, T]."""
         edges = self._ensemble.each(
             partial(walk.upper_bounds, stand_in)
             for walk, stand_in in zip(self._walks, self._stand_ins, strict=True)
@@ -388,8 +387,7 @@ class KeptWalk:
         self._starts = np.cumsum([0, *(len(part.components) for part in self._predictors)])
 
     def upper_bounds(self, stand_in: Coarse | None) -> NDArray[np.float64]:
-        """Return values no less than log P of every edge, except for float32's rounding, in
-        nats."""
+        """Return values no less than log P of every edge, except for rounding, in nats."""
         assert stand_in is not None
         return self._values(np.arange(self._trie.edges), (stand_in.weight, stand_in.bias))
 

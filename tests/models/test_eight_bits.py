@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from itertools import pairwise
 
 import pytest
@@ -10,7 +12,9 @@ import torch
 from torch import Tensor
 
 from reranker.models import mixture
-from reranker.models.products import EightBits, eight_bits
+from reranker.models.config import Config
+from reranker.models.products import EightBits, eight_bits, eight_bits_work
+from tests.models.settings import build
 
 WORDS, SIZE = 6_000, 60
 
@@ -33,8 +37,12 @@ def log_sums(weight: Tensor, bias: Tensor, rows: Tensor) -> Tensor:
 def rounded(weight: Tensor, bias: Tensor) -> EightBits | None:
     """Return None only on a processor without such products, whose sums are of float32."""
     found = eight_bits(weight, bias)
-    assert (found is not None) == torch.cpu._is_vnni_supported()
+    assert (found is not None) == eight_bits_work()
     return found
+
+
+def test_they_work_where_the_processor_has_them() -> None:
+    assert eight_bits_work() is torch.cpu._is_vnni_supported()
 
 
 @pytest.mark.parametrize("largest", [127, 31])
@@ -100,3 +108,31 @@ def test_a_weight_of_more_bits_is_left_alone() -> None:
     weight[WORDS - 1, 3] *= 1.001
     assert eight_bits(weight, bias) is None
     assert eight_bits(torch.randn(40, SIZE), torch.zeros(40)) is None
+
+
+def test_a_weight_whose_first_rows_are_zero_is_known() -> None:
+    weight, bias = output(31)
+    weight[:40] = 0
+    assert (rounded(weight, bias) is None) is not eight_bits_work()
+
+
+@pytest.mark.parametrize(("activation", "is_bounded"), [("tanh", True), ("none", False)])
+def test_only_numbers_from_minus_1_to_1_are_multiplied(activation: str, is_bounded: bool) -> None:
+    config = Config(
+        40, SIZE, (24,), components=(0, 2), component_activation=activation, embedding_range=1.0
+    )
+    model = build("awd-lstm-doc: DOC", config).requires_grad_(False)
+    with torch.no_grad():
+        model.embedding.copy_(output(words=40)[0])
+    model.round_products()
+    assert (model.rounded is not None) is (is_bounded and eight_bits_work())
+
+
+def test_a_copy_computes_in_float32() -> None:
+    model = build("awd-lstm-doc: DOC", Config(40, SIZE, (24,), components=(0, 2)))
+    model.requires_grad_(False)
+    model.embedding.copy_(output(words=40)[0])
+    model.round_products()
+    for made in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert made.rounded is None
+        assert torch.equal(made.embedding, model.embedding)

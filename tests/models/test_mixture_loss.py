@@ -36,7 +36,7 @@ def test_gradients_equal_those_of_the_full_softmax(
         assert torch.allclose(mine, theirs, rtol=0, atol=1e-5 if shift == 0 else 1e-4)
 
 
-@pytest.mark.parametrize("shift", [0.0, 100.0])  # in float64, exp(100) fits but is above _HUGE
+@pytest.mark.parametrize("shift", [0.0, 100.0])  # in float64, exp(100) fits but is above HUGE
 def test_gradients_equal_finite_differences(shift: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mixture_loss, "_BLOCK", 1)
     given = problem(rows=2, softmaxes=2, dtype=torch.float64, shift=shift)

@@ -74,7 +74,7 @@ def test_pruning_by_hand() -> None:
 
 
 def test_a_bound_that_is_equal_to_the_bar_stays_in() -> None:
-    """And so does one that is worse by no more than sums of float32 may be wrong."""
+    """And so does one that is worse by no more than sums may be wrong."""
     assert pruner([10, 8, 10.049, 10.051], top=1).rivals({1: scored(10)}) == [0, 2]
 
 

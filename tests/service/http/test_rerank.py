@@ -252,7 +252,7 @@ def test_models_and_information(http: httpx.Client, models: list[str]) -> None:
     information = http.get("/info").json()
     schemas.InfoAnswer.model_validate(information)
     assert information["limits"]["max_depth"] == 500
-    assert (information["device"], information["precision"]) == ("cpu", "fast")
+    assert (information["device"], information["precision"]) == ("cpu", "exact")
 
 
 def test_metrics_count(http: httpx.Client) -> None:
