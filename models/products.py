@@ -141,7 +141,7 @@ class EightBits:
 
     With k = (254 a + b) / 32258, W k is the sum of two products of integers, which no order of
     summation changes. The second is left out for rare words, whose small probabilities need fewer
-    digits: a tree's log-probability moves by some 0.001 nats, by 0.006 at most in what was measured
+    digits: a tree's log-probability moves by some 0.001 nats, by 0.008 at most in what was measured
     (docs/research/performance.md).
     """
 
