@@ -152,7 +152,11 @@ def test_core_tests_that_need_plug_ins_are_known() -> None:
 
 
 def test_mutations_fit_the_code() -> None:
-    """Each changes one place, and its tests are there (`python -m tests.mutations` runs them)."""
+    """Each changes one place, leaves Python, and its tests are there (`python -m tests.mutations`
+    runs them)."""
     for mutation in mutations():
-        assert (ROOT / mutation.file).read_text("utf-8").count(mutation.old) == 1, mutation
+        text = (ROOT / mutation.file).read_text("utf-8")
+        assert text.count(mutation.old) == 1, mutation
+        if mutation.file.endswith(".py"):
+            ast.parse(text.replace(mutation.old, mutation.new), str(mutation))
         assert (ROOT / mutation.tests.partition("::")[0]).exists(), mutation
