@@ -55,7 +55,7 @@ class _NegativeLogLikelihood(torch.autograd.Function):
         grad_components = torch.empty_like(components)
         grad_log_weights = torch.empty_like(log_weights)
         grad_weight = torch.zeros(weight.shape, dtype=wide, device=weight.device)
-        for rows in _blocks(components, embedding, _BLOCK):
+        for rows in _blocks(components, embedding):
             k, goal = components[rows], targets[rows]
             augmented = k.new_zeros(k.shape[0] * k.shape[1], width)
             augmented[:, :size] = k.flatten(0, 1)
@@ -109,8 +109,8 @@ def _exponentials(
     return exponentials, pulled, sums, sums.log() + shift.squeeze(1).to(wide)
 
 
-def _blocks(components: Tensor, embedding: Tensor, elements: int) -> Iterator[slice]:
-    """Yield slices of rows whose logits have about ``elements`` elements."""
+def _blocks(components: Tensor, embedding: Tensor) -> Iterator[slice]:
+    """Yield slices of rows whose logits have about ``_BLOCK`` elements."""
     count, mixture = components.shape[:2]
-    step = max(1, elements // (mixture * embedding.shape[0]))
+    step = max(1, _BLOCK // (mixture * embedding.shape[0]))
     return (slice(start, start + step) for start in range(0, count, step))

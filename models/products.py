@@ -162,11 +162,9 @@ class EightBits:
         first, second = (part.add_(_ZERO).to(torch.uint8) for part in (coarse, fine))
         for weight, scales, bias, is_frequent in self._blocks:
             logits = _integer_product(first, _COARSE / _STEPS, weight, scales, bias)
-            yield (
-                _integer_product_added(logits, second, 1 / _STEPS, weight, scales)
-                if is_frequent
-                else logits
-            )
+            if is_frequent:
+                logits = _integer_product_added(logits, second, 1 / _STEPS, weight, scales)
+            yield logits
 
 
 def eight_bits(weight: Tensor, bias: Tensor) -> EightBits | None:
