@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
@@ -22,6 +20,7 @@ from benchmarks.service_load.kind import Asked, KindClient, Question, ask, is_ri
 from benchmarks.service_load.report import Measurements, megabytes_by_minute, targets, written
 from benchmarks.service_load.watching import Sleeper, Tally, UsageSample, sleep_lightly, usage
 from reranker.nbest import read_nbest
+from tests.answering import Answers, answering
 from tests.service.servers import serving
 from tests.waiting import until
 
@@ -123,7 +122,7 @@ def test_each_fifteenth_of_the_time_has_its_median() -> None:
     assert megabytes_by_minute(found(samples=samples)) == [35.0] * 15
 
 
-class Slow(BaseHTTPRequestHandler):
+class Slow(Answers):
     """A server that answers the second request after half a second, the third with 429."""
 
     protocol_version = "HTTP/1.1"
@@ -133,21 +132,14 @@ class Slow(BaseHTTPRequestHandler):
         self.requests.append(self.client_address[0])
         if len(self.requests) == 2:
             time.sleep(0.5)
-        self.send_response(429 if len(self.requests) == 3 else 200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
+        self.answer(status=429 if len(self.requests) == 3 else 200)
 
 
 def test_a_late_answer_counts_from_when_it_was_due() -> None:
-    with HTTPServer(("127.0.0.1", 0), Slow) as service:
-        threading.Thread(target=service.serve_forever, daemon=True).start()
+    with answering(Slow) as port:
         since = time.monotonic()
         client = KindClient("127.0.0.9", 0.1, [Question("/")])
-        asked = ask([client], service.server_port, since, since + 0.45)
-        service.shutdown()
+        asked = ask([client], port, since, since + 0.45)
     assert asked.answers == {"200": 4, "429": 1} and asked.lost == 1
     _, second, fourth, fifth = asked.seconds
     assert second >= 0.5  # due at 0.1, answered at 0.6

@@ -4,45 +4,35 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from benchmarks.service_load.texts import of_service, texts_of
 from benchmarks.service_load.watching import processor_seconds
+from tests.answering import Answers, answering
 
 ASKED = Counter[str]()  # requests by the client's address
 
 
-class Echo(BaseHTTPRequestHandler):
+class Echo(Answers):
     """A service whose tree of a sentence is the sentence, and which refuses "no"."""
 
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         ASKED[self.client_address[0]] += 1
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = json.loads(self.body())
         (words,) = body["tokens"]
-        answer = " ".join(words).encode() + b"\n"
-        self.send_response(429 if words == ["no"] else 200)
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, *_: object) -> None:
-        pass
+        self.answer(" ".join(words).encode() + b"\n", 429 if words == ["no"] else 200)
 
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_address[1]
-        server.shutdown()
+    with answering(Echo) as port:
+        yield port
 
 
 def test_clients_share_the_sentences_and_answers_come_in_order(port: int) -> None:

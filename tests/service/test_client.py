@@ -6,9 +6,7 @@ import asyncio
 import inspect
 import json
 import math
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, ClassVar
 
 import httpx
@@ -19,6 +17,7 @@ from reranker import Ranking, Reranker, Weighing
 from reranker.client import AsyncClient, Client, ServiceError, _asked_pause, _pause
 from reranker.errors import RerankError
 from reranker.trees import Tree
+from tests.answering import Answers, answering
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip
 from tests.service.servers import Server
@@ -79,12 +78,9 @@ def test_keys_of_a_later_version_are_ignored() -> None:
     sentence = {
         "id": "7", "ranking": [entry], "fallback": None, "rejected": [], "confidence": 0.75,
     }  # fmt: skip
-    Later.answer = json.dumps({"sentences": [sentence], "build": "x"}).encode()
-    with HTTPServer(("127.0.0.1", 0), Later) as service:
-        threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
-        with Client(f"http://127.0.0.1:{service.server_port}", retries=0) as client:
-            ranking = client.rerank(["(A b)"])
-        service.shutdown()
+    Later.sentences = json.dumps({"sentences": [sentence], "build": "x"}).encode()
+    with answering(Later) as port, Client(f"http://127.0.0.1:{port}", retries=0) as client:
+        ranking = client.rerank(["(A b)"])
     assert ranking.best is not None
     assert (ranking.best.score, ranking.best.tree) == (-2.5, "(A b)")
     assert ranking.best.perplexity == math.inf
@@ -92,15 +88,13 @@ def test_keys_of_a_later_version_are_ignored() -> None:
 
 @pytest.mark.parametrize("answer", [b"{}", b"[]", b"<html>", b'{"sentences": [{"id": "0"}]}'])
 def test_what_is_no_answer_of_the_service_is_refused(answer: bytes) -> None:
-    Later.answer = answer
-    with HTTPServer(("127.0.0.1", 0), Later) as service:
-        threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
-        with (
-            Client(f"http://127.0.0.1:{service.server_port}", retries=0) as client,
-            pytest.raises(ServiceError, match="not an answer of `rerank serve`") as caught,
-        ):
-            client.rerank(["(A b)"])
-        service.shutdown()
+    Later.sentences = answer
+    with (
+        answering(Later) as port,
+        Client(f"http://127.0.0.1:{port}", retries=0) as client,
+        pytest.raises(ServiceError, match="not an answer of `rerank serve`") as caught,
+    ):
+        client.rerank(["(A b)"])
     assert (caught.value.status, caught.value.code) == (200, "answer")
 
 
@@ -116,20 +110,14 @@ def test_what_cannot_be_sent_is_refused_at_once() -> None:
         client.rerank(["(S (NN a))", "(S (NN caf\udce9))"])
 
 
-class Later(BaseHTTPRequestHandler):
+class Later(Answers):
     """A service of a later version, as far as a client sees."""
 
-    answer: ClassVar[bytes] = b""
+    sentences: ClassVar[bytes] = b""
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(self.answer)))
-        self.end_headers()
-        self.wfile.write(self.answer)
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
+        self.body()
+        self.answer(self.sentences)
 
 
 def test_errors_have_their_code(server: Server) -> None:
@@ -139,7 +127,7 @@ def test_errors_have_their_code(server: Server) -> None:
     assert caught.value.request_id
 
 
-class Moody(BaseHTTPRequestHandler):
+class Moody(Answers):
     """A service that answers with one status after the other."""
 
     statuses: ClassVar[list[int]] = []
@@ -148,14 +136,7 @@ class Moody(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.deadlines.append(self.headers["X-Request-Timeout"])
-        self.send_response(self.statuses.pop(0))
-        self.send_header("Retry-After", self.retry_after)
-        self.send_header("Content-Length", "2")
-        self.end_headers()
-        self.wfile.write(b"{}")
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
+        self.answer(b"{}", self.statuses.pop(0), {"Retry-After": self.retry_after})
 
 
 @pytest.mark.parametrize(
@@ -173,9 +154,8 @@ def test_retries(
     Moody.deadlines.clear()
     monkeypatch.setattr(time, "sleep", slept.append)
     Moody.statuses, Moody.retry_after = [*statuses], "7"
-    with HTTPServer(("127.0.0.1", 0), Moody) as service:
-        threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
-        url = f"http://127.0.0.1:{service.server_port}"
+    with answering(Moody) as port:
+        url = f"http://127.0.0.1:{port}"
         with Client(url, timeout=42.5, retries=1) as client:
             if expected is None:
                 assert client.info() == {}
@@ -183,7 +163,6 @@ def test_retries(
                 with pytest.raises(ServiceError) as caught:
                     client.info()
                 assert caught.value.status == expected
-        service.shutdown()
     assert len(slept) == pauses and not Moody.statuses
     assert Moody.deadlines == ["42.5"] * len(statuses)
     assert all(7 <= seconds <= 1.25 * 7 for seconds in slept)
@@ -232,16 +211,14 @@ def test_a_longer_pause_than_the_timeout_is_an_error_at_once(
 ) -> None:
     monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail(f"slept {seconds}"))
     Moody.statuses, Moody.retry_after = [429, 503], asked
-    with HTTPServer(("127.0.0.1", 0), Moody) as service:
-        threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
-        url = f"http://127.0.0.1:{service.server_port}"
+    with answering(Moody) as port:
+        url = f"http://127.0.0.1:{port}"
         for status in (429, 503):
             with Client(url, timeout=42.5) as client, pytest.raises(ServiceError) as caught:
                 client.info()
             assert caught.value.status == status
             assert "; it asks to come back in " in str(caught.value)
             assert str(caught.value).endswith(" s, which is longer than timeout = 42.5 s")
-        service.shutdown()
 
 
 def test_an_asynchronous_client_answers_the_same(server: Server) -> None:
@@ -270,10 +247,8 @@ def test_an_asynchronous_client_comes_back_and_gives_up() -> None:
             assert caught.value.status == 404
 
     Moody.statuses, Moody.retry_after = [429, 200, 404], "0"
-    with HTTPServer(("127.0.0.1", 0), Moody) as service:
-        threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
-        finished(ask(f"http://127.0.0.1:{service.server_port}"))
-        service.shutdown()
+    with answering(Moody) as port:
+        finished(ask(f"http://127.0.0.1:{port}"))
     with pytest.raises(ServiceError) as caught:
         finished(ask("http://127.0.0.1:9"))
     assert (caught.value.status, caught.value.code) == (0, "unreachable")

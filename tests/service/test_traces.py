@@ -4,66 +4,55 @@ from __future__ import annotations
 
 import gzip
 import queue
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import ClassVar
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from tests.answering import Answers, answering
 from tests.service.servers import sentence, serving
 from tests.waiting import PATIENCE
 
 
-class Collector(HTTPServer):
+class Collector(Answers):
     """A receiver of what an exporter sends over HTTP."""
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Taking)
-        self.requests: queue.Queue[ExportTraceServiceRequest] = queue.Queue()
-
-    def spans(self) -> Iterator[tuple[str, Span]]:
-        """Yield each span with its service's name, as they come."""
-        while True:
-            for of_service in self.requests.get(timeout=PATIENCE).resource_spans:
-                names = {one.key: one.value.string_value for one in of_service.resource.attributes}
-                for scope in of_service.scope_spans:
-                    for span in scope.spans:
-                        yield names["service.name"], span
-
-
-class _Taking(BaseHTTPRequestHandler):
-    server: Collector
+    requests: ClassVar[queue.Queue[ExportTraceServiceRequest]] = queue.Queue()
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.body()
         if self.headers.get("Content-Encoding") == "gzip":
             body = gzip.decompress(body)
-        self.server.requests.put(ExportTraceServiceRequest.FromString(body))
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
+        self.requests.put(ExportTraceServiceRequest.FromString(body))
+        self.answer()
 
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
+
+def spans() -> Iterator[tuple[str, Span]]:
+    """Yield each span with its service's name, as they come."""
+    while True:
+        for of_service in Collector.requests.get(timeout=PATIENCE).resource_spans:
+            names = {one.key: one.value.string_value for one in of_service.resource.attributes}
+            for scope in of_service.scope_spans:
+                for span in scope.spans:
+                    yield names["service.name"], span
 
 
 @pytest.fixture
-def collector() -> Iterator[Collector]:
-    with Collector() as collector:
-        threading.Thread(target=collector.serve_forever, args=(0.01,), daemon=True).start()
-        yield collector
-        collector.shutdown()
+def collector() -> Iterator[int]:
+    """Yield the port of a collector."""
+    with answering(Collector) as port:
+        yield port
 
 
-def test_a_request_is_a_span_of_the_clients_trace(models: list[str], collector: Collector) -> None:
+def test_a_request_is_a_span_of_the_clients_trace(models: list[str], collector: int) -> None:
     trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
     with (
         serving(
             models,
             "--traces",
-            OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{collector.server_port}",
+            OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{collector}",
             OTEL_BSP_SCHEDULE_DELAY="50",  # milliseconds
         ) as server,
         server.client() as http,
@@ -75,7 +64,7 @@ def test_a_request_is_a_span_of_the_clients_trace(models: list[str], collector: 
             headers={"traceparent": f"00-{trace}-{parent}-01"},
         )
         found: dict[str, tuple[str, Span]] = {}
-        for service, span in collector.spans():
+        for service, span in spans():
             found[span.name] = service, span
             if "POST /rerank" in found:
                 break

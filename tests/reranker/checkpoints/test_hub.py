@@ -8,15 +8,14 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from reranker.checkpoints.hub import from_hub
 from reranker.errors import InputError
+from tests.answering import Answers, answering
 from tests.warm import PROGRAM
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -32,7 +31,7 @@ FILES["fast.toml"] = (
 ).encode()
 
 
-class Hub(BaseHTTPRequestHandler):
+class Hub(Answers):
     """The part of the hub that its client asks for: a repository's list of files, and each file."""
 
     served: list[str]
@@ -40,44 +39,31 @@ class Hub(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if re.fullmatch(r"/api/models/we/trees/revision/(main|v1)", self.path):
             files = [{"rfilename": name} for name in FILES]
-            self.answer(json.dumps({"id": "we/trees", "sha": COMMIT, "siblings": files}).encode())
+            self.found(json.dumps({"id": "we/trees", "sha": COMMIT, "siblings": files}).encode())
         elif (name := self.path.rpartition("/")[2]) in FILES and COMMIT in self.path:
             self.served.append(f"{self.command} {name}")
-            self.answer(FILES[name])
+            self.found(FILES[name])
         else:
-            self.send_response(404)
-            self.send_header("X-Error-Code", "RepoNotFound")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.answer(status=404, headers={"X-Error-Code": "RepoNotFound"})
 
     do_HEAD = do_GET
 
-    def answer(self, content: bytes) -> None:
-        self.send_response(200)
-        self.send_header("X-Repo-Commit", COMMIT)
-        self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(content)
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
+    def found(self, content: bytes) -> None:
+        tag = f'"{hashlib.sha256(content).hexdigest()}"'
+        self.answer(content, headers={"X-Repo-Commit": COMMIT, "ETag": tag})
 
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[dict[str, str]]:
     """Yield the environment in which a program takes this server for the hub."""
     Hub.served = []
-    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with answering(Hub) as port:
         # The client's caches and endpoint are decided when it is imported.
         yield {
-            "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
+            "HF_ENDPOINT": f"http://127.0.0.1:{port}",
             "HF_HOME": str(tmp_path / "hub"),
             "HF_HUB_DISABLE_TELEMETRY": "1",
         }
-        server.shutdown()
 
 
 def named(environment: Mapping[str, str], *names: str) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
+from tests.answering import Answers, answering
 from tests.service.page.browsing import open_page, use_example, watched_page
 from tests.waiting import PATIENCE
 
@@ -24,7 +23,7 @@ _OF_A_CONNECTION = {"connection", "transfer-encoding", "content-length", "conten
 def proxied(address: str) -> Iterator[str]:
     """Yield the address of the service behind a proxy, which has other things at other paths."""
 
-    class Proxy(BaseHTTPRequestHandler):
+    class Proxy(Answers):
         protocol_version = "HTTP/1.1"
 
         def _pass_on(self) -> None:
@@ -36,25 +35,17 @@ def proxied(address: str) -> Iterator[str]:
             answer = httpx.request(
                 self.command, url, headers=dict(self.headers), content=body, timeout=PATIENCE
             )
-            self.send_response(answer.status_code)
-            for name, value in answer.headers.items():
-                if name.lower() not in _OF_A_CONNECTION:
-                    self.send_header(name, value)
-            self.send_header("Content-Length", str(len(answer.content)))
-            self.end_headers()
-            self.wfile.write(answer.content)
+            headers = {
+                name: value
+                for name, value in answer.headers.items()
+                if name.lower() not in _OF_A_CONNECTION
+            }
+            self.answer(answer.content, answer.status_code, headers)
 
         do_GET = do_POST = _pass_on
 
-        def log_message(self, format: str, *arguments: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
-        server.daemon_threads = True
-        server.block_on_close = False
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}{PREFIX}"
-        server.shutdown()
+    with answering(Proxy) as port:
+        yield f"http://127.0.0.1:{port}{PREFIX}"
 
 
 def test_everything_is_asked_for_below_the_path(context: BrowserContext, proxied: str) -> None:

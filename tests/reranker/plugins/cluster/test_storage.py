@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import http.server
 import os
 import re
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from reranker.errors import InputError, RerankError
 from reranker.nbest import read_nbest
 from reranker.plugins.cluster.parts import check_case, shards
 from reranker.plugins.cluster.storage import Storage, expanded, open_text
+from tests.answering import Answers, answering
 from tests.reranker.plugins.cluster.lists import write_shard
 
 
@@ -213,28 +212,22 @@ def test_only_what_a_run_made_is_replaced(where: str, request: pytest.FixtureReq
     assert storage.read_all(["a", "c"]) == [b"ours", b"ours"]
 
 
-class _Page(http.server.BaseHTTPRequestHandler):
+class _Page(Answers):
     """An index page with names that lead elsewhere."""
 
     def do_GET(self) -> None:
         links = ("a.txt", "%2e%2e%2fup.txt", "../../far.txt")
         page = "".join(f'<a href="{link}">' for link in links).encode()
-        self.send_response(404 if "*" in self.path else 200)
-        self.send_header("Content-Length", str(len(page)))
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(page)
+        self.answer(page, 404 if "*" in self.path else 200)
 
     do_HEAD = do_GET
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @pytest.mark.parametrize(("pattern", "name"), [("*", "%2e%2e%2fup"), ("**", "../../far")])
 def test_an_index_page_leads_nowhere_else(pattern: str, name: str) -> None:
     pytest.importorskip("aiohttp")
-    with _served(_Page) as address:
+    with answering(_Page) as port:
+        address = f"http://127.0.0.1:{port}"
         urls = [*expanded([f"{address}/lists/{pattern}"])]
     (strange,) = (url for url in urls if url == f"{address}/lists/{name}.txt")
     message = f"{strange}: would be written as {re.escape(name)}.mrg, which leads to another"
@@ -242,26 +235,15 @@ def test_an_index_page_leads_nowhere_else(pattern: str, name: str) -> None:
         shards(dict.fromkeys([f"{address}/lists/a.txt", strange], ""), "best", {}, 1)
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
+class _Files(Answers, http.server.SimpleHTTPRequestHandler):
+    """A handler that answers with the files of a folder, and logs nothing."""
 
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     """Start an HTTP server of the folder; yield its address."""
-    with _served(partial(_Quiet, directory=str(tmp_path))) as address:
-        yield address
-
-
-@contextlib.contextmanager
-def _served(handler: Callable[..., http.server.BaseHTTPRequestHandler]) -> Iterator[str]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with answering(partial(_Files, directory=str(tmp_path))) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 def test_lists_are_read_over_http_as_from_disk(address: str, tmp_path: Path) -> None:
