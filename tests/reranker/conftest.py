@@ -6,34 +6,23 @@ import time
 from collections.abc import Iterator
 
 import pytest
-import torch
 
-from reranker.checkpoints.checkpoint import save_checkpoint
-from reranker.checkpoints.span_file import save_span_model
-from tests.reranker.ensembles import untrained
-from tests.reranker.span_models import untrained_spans
+from tests.reranker.ensembles import save, untrained
+from tests.reranker.span_models import save_spans
 
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Write two untrained checkpoints."""
     folder = tmp_path_factory.mktemp("checkpoints")
-    paths = []
-    for seed in (1, 2):
-        member = untrained(seed)
-        path = folder / f"model-{seed}.pt"
-        save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
-        paths.append(str(path))
-    return paths
+    return [save(folder / f"model-{seed}.pt", untrained(seed)) for seed in (1, 2)]
 
 
 @pytest.fixture(scope="session")
 def span_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Write an untrained parser whose temperature is 2."""
     path = tmp_path_factory.mktemp("spans") / "spans.pt"
-    member = untrained_spans(3, encoder=True)
-    save_span_model(path, member.model, member.vocabulary, {"temperature": 2.0}, torch.float32)
-    return str(path)
+    return save_spans(path, 3, {"temperature": 2.0}, encoder=True)
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
 
-from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint, save_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import AwdLstmDoc, Config
 from reranker.trees.linearize import linearize_tagged
@@ -41,3 +43,9 @@ def untrained(
     return Checkpoint(
         name or f"model-{seed}", model.requires_grad_(False).eval(), vocabulary, {}, f"{seed:064d}"
     )
+
+
+def save(path: Path, member: Checkpoint) -> str:
+    """Save a model to the last bit, and return its path."""
+    save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
+    return str(path)

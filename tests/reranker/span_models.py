@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -68,8 +69,11 @@ def untrained_spans(
     )
 
 
-def save_spans(path: Path, seed: int) -> str:
-    """Save an untrained model for the built-in parser, and return its path."""
-    member = untrained_spans(seed)
-    save_span_model(path, member.model, member.vocabulary, {}, torch.float32)
+def save_spans(
+    path: Path, seed: int, information: dict[str, Any] | None = None, **options: Any
+) -> str:
+    """Save an untrained model for the built-in parser, and return its path. ``options`` are those
+    of ``untrained_spans``."""
+    member = untrained_spans(seed, **options)
+    save_span_model(path, member.model, member.vocabulary, information or {}, torch.float32)
     return str(path)

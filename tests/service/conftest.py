@@ -7,10 +7,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-import torch
 
-from reranker.checkpoints.checkpoint import save_checkpoint
-from tests.reranker.ensembles import untrained
+from tests.reranker.ensembles import save, untrained
 from tests.service.servers import Gate, Server, serving
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "parses.txt"
@@ -19,13 +17,8 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "parses.txt"
 def save_models(folder: Path, *seeds: int) -> list[str]:
     """Write untrained checkpoints that know the words of the example."""
     words = sorted(set(EXAMPLE.read_text(encoding="utf-8").replace(")", " ").split()))
-    paths = []
-    for seed in seeds:
-        member = untrained(seed, tuple(word for word in words if word[0] not in "()"))
-        path = folder / f"model-{seed}.pt"
-        save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
-        paths.append(str(path))
-    return paths
+    known = tuple(word for word in words if word[0] not in "()")
+    return [save(folder / f"model-{seed}.pt", untrained(seed, known)) for seed in seeds]
 
 
 @pytest.fixture(scope="session")

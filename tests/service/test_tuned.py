@@ -12,14 +12,13 @@ import pytest
 
 from reranker import Reranker
 from reranker.checkpoints.ensemble_file import WeighedModels, write_ensemble_file
-from reranker.checkpoints.span_file import save_span_model
 from reranker.client import Client
 from reranker.commands.main import main
 from reranker.ranking import Weighing
 from reranker.ranking.confidence import Calibration
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip
-from tests.reranker.span_models import untrained_spans
+from tests.reranker.span_models import save_spans, untrained_spans
 from tests.service.conftest import EXAMPLE
 from tests.service.servers import Server, serving
 
@@ -41,9 +40,7 @@ def some_lists(number: int) -> str:
 @pytest.fixture(scope="module")
 def ensemble(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tuned") / "ensemble.toml"
-    spans = untrained_spans(3)
-    save_span_model(path.with_name("spans.pt"), spans.model, spans.vocabulary, {})
-    members = (*map(Path, models), path.with_name("spans.pt"))
+    members = (*map(Path, models), Path(save_spans(path.with_name("spans.pt"), 3)))
     write_ensemble_file(path, WeighedModels(members, TUNED, KNOWN))
     return path
 

@@ -14,9 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
-from reranker.checkpoints.span_file import save_span_model
 from reranker.commands import nbest_files, progress, resuming
 from reranker.commands.main import main
 from reranker.nbest import NBest
@@ -33,7 +31,7 @@ from tests.reranker.killed_runs import (
     said_to_be_kept,
 )
 from tests.reranker.small_files import bllip, break_off_after, standard_input, write
-from tests.reranker.span_models import untrained_spans
+from tests.reranker.span_models import save_spans
 
 Capture = pytest.CaptureFixture[str]
 
@@ -93,11 +91,9 @@ def test_a_table_of_brackets_is_resumed(
     tmp_path: Path, form: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row has its sentence's number, and the heading stands once."""
-    member = untrained_spans(3)
-    model = tmp_path / "spans.pt"
-    save_span_model(model, member.model, member.vocabulary, {}, torch.float32)
+    model = save_spans(tmp_path / "spans.pt", 3)
     text = write(tmp_path / "t.txt", "We saw the man.\n\n" * 5)
-    flags = ["--models", str(model), "--parser-model", str(model), "--output", "brackets", *form]
+    flags = ["--models", model, "--parser-model", model, "--output", "brackets", *form]
     whole, out = tmp_path / "whole", tmp_path / "out"
     assert main(["parse", text, *flags, "--out", str(whole)]) == 0
     with monkeypatch.context() as patch:

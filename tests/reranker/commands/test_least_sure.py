@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
 
-from reranker.checkpoints.span_file import save_span_model
 from reranker.commands.least_sure import HEADING, LeastSure
 from reranker.commands.main import main
 from reranker.files.records import Written
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
-from tests.reranker.span_models import untrained_spans
+from tests.reranker.span_models import save_spans
 
 Capture = pytest.CaptureFixture[str]
 TEXT = "We saw the man.\n\nMan\tsaw us.\n\nThe man saw (us) on Monday.\n\n" + "man " * 60
@@ -23,10 +21,7 @@ WRITTEN = Written(0, 1, 0, 0)
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("spans") / "spans.pt"
-    member = untrained_spans(3)
-    save_span_model(path, member.model, member.vocabulary, {}, torch.float32)
-    return str(path)
+    return save_spans(tmp_path_factory.mktemp("spans") / "spans.pt", 3)
 
 
 def test_the_least_sure_come_first(tmp_path: Path, model: str, capsys: Capture) -> None:

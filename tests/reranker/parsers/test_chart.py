@@ -6,11 +6,9 @@ import threading
 from pathlib import Path
 
 import pytest
-import torch
 
 from reranker.checkpoints import members
-from reranker.checkpoints.checkpoint import save_checkpoint
-from reranker.checkpoints.span_file import load_span_model, save_span_model
+from reranker.checkpoints.span_file import load_span_model
 from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
@@ -22,9 +20,8 @@ from reranker.pipeline import Reranker
 from reranker.process.cancellation import Stopped
 from reranker.scoring import span_table
 from reranker.trees.tree import Tree
-from tests.reranker.ensembles import untrained
+from tests.reranker.ensembles import save, untrained
 from tests.reranker.scoring.one_by_one import score_spans_one_by_one
-from tests.reranker.span_models import untrained_spans
 
 SENTENCES = [
     "We saw the man .",
@@ -35,17 +32,9 @@ SENTENCES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("spans") / "spans.pt"
-    member = untrained_spans(3, encoder=True)
-    save_span_model(path, member.model, member.vocabulary, {"temperature": 2.0}, torch.float32)
-    return str(path)
-
-
 @pytest.fixture
-def parser(model: str) -> Parser:
-    return create_parser("chart", ParserSettings(model=model, candidates=12))
+def parser(span_model: str) -> Parser:
+    return create_parser("chart", ParserSettings(model=span_model, candidates=12))
 
 
 def lists(parser: Parser, *sentences: str) -> list[NBest]:
@@ -53,8 +42,8 @@ def lists(parser: Parser, *sentences: str) -> list[NBest]:
     return [answer for answer in answers if isinstance(answer, NBest)]
 
 
-def test_scores_are_log_probabilities_of_all_spans(parser: Parser, model: str) -> None:
-    loaded = load_span_model(Path(model))
+def test_scores_are_log_probabilities_of_all_spans(parser: Parser, span_model: str) -> None:
+    loaded = load_span_model(Path(span_model))
     for nbest in lists(parser, *SENTENCES):
         sequences = [candidate.tokens for candidate in nbest.candidates]
         expected = score_spans_one_by_one(loaded.model, loaded.vocabulary, sequences)
@@ -67,9 +56,9 @@ def test_scores_are_log_probabilities_of_all_spans(parser: Parser, model: str) -
 
 
 def test_the_ensemble_gives_the_same_number_without_reading_again(
-    parser: Parser, model: str, monkeypatch: pytest.MonkeyPatch
+    parser: Parser, span_model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reranker = Reranker.load(model)
+    reranker = Reranker.load(span_model)
     given = lists(parser, *SENTENCES[:2])
     member = reranker.members[0].model
     monkeypatch.setattr(type(member), "read_one", None)  # would fail
@@ -78,11 +67,11 @@ def test_the_ensemble_gives_the_same_number_without_reading_again(
         assert [-each.nll for each in ranking] == [each.parser_score for each in ranking]
 
 
-def test_a_gpu_reads_sentences_together_and_finds_the_same(model: str) -> None:
+def test_a_gpu_reads_sentences_together_and_finds_the_same(span_model: str) -> None:
     """The GPU's path, on the CPU: sentences of all lengths, one of them too long for the
     encoder."""
     alone, together = (
-        create_parser("chart", ParserSettings(model=model, candidates=12)) for _ in range(2)
+        create_parser("chart", ParserSettings(model=span_model, candidates=12)) for _ in range(2)
     )
     together._is_batched = True  # type: ignore[attr-defined]
     sentences = [*SENTENCES, "the " * 501, "man saw it " * 40]
@@ -99,10 +88,10 @@ def test_a_gpu_reads_sentences_together_and_finds_the_same(model: str) -> None:
 
 
 def test_a_model_of_the_ensemble_is_not_loaded_again(
-    model: str, monkeypatch: pytest.MonkeyPatch
+    span_model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reranker = Reranker.load(model)
-    known = Path(model), reranker.members[0].sha256
+    reranker = Reranker.load(span_model)
+    known = Path(span_model), reranker.members[0].sha256
     monkeypatch.setattr(chart, "installed_span_model", lambda *_: known)
     monkeypatch.setattr(members, "load_member", None)  # would fail
     parser = create_parser("chart", ParserSettings())
@@ -120,14 +109,13 @@ def test_a_reading_is_forgotten_with_the_model_and_when_there_are_many(
     assert memory._bytes <= span_table._MEMORY_BYTES
 
 
-def test_a_tree_does_not_depend_on_its_neighbours_or_threads(model: str) -> None:
-    together = lists(create_parser("chart", ParserSettings(model=model)), *SENTENCES)
-    alone = [
-        lists(create_parser("chart", ParserSettings(model=model)), each)[0] for each in SENTENCES
-    ]
+def test_a_tree_does_not_depend_on_its_neighbours_or_threads(span_model: str) -> None:
+    settings = ParserSettings(model=span_model)
+    together = lists(create_parser("chart", settings), *SENTENCES)
+    alone = [lists(create_parser("chart", settings), each)[0] for each in SENTENCES]
     assert together == alone
     answers: dict[int, list[NBest]] = {}
-    shared = create_parser("chart", ParserSettings(model=model))
+    shared = create_parser("chart", settings)
 
     def parse(number: int) -> None:
         answers[number] = lists(shared, *SENTENCES)
@@ -140,9 +128,9 @@ def test_a_tree_does_not_depend_on_its_neighbours_or_threads(model: str) -> None
     assert all(answers[number] == together for number in range(4))
 
 
-def test_one_best_is_the_first_of_many(model: str, parser: Parser) -> None:
+def test_one_best_is_the_first_of_many(span_model: str, parser: Parser) -> None:
     for single, many in zip(
-        lists(create_parser("chart", ParserSettings(model=model, candidates=1)), *SENTENCES),
+        lists(create_parser("chart", ParserSettings(model=span_model, candidates=1)), *SENTENCES),
         lists(parser, *SENTENCES),
         strict=True,
     ):
@@ -158,8 +146,8 @@ def test_brackets_have_probabilities(parser: Parser) -> None:
     assert nbest.certainty.mean(first) == pytest.approx(sum(p for *_, p in found) / len(found))
 
 
-def test_temperature_changes_probabilities_and_no_tree(parser: Parser, model: str) -> None:
-    cold = create_parser("chart", ParserSettings(model=model, candidates=12))
+def test_temperature_changes_probabilities_and_no_tree(parser: Parser, span_model: str) -> None:
+    cold = create_parser("chart", ParserSettings(model=span_model, candidates=12))
     cold.temperature = 1.0  # type: ignore[attr-defined]
     (warm,), (other,) = (lists(each, "We saw the man .") for each in (parser, cold))
     assert warm.candidates == other.candidates
@@ -196,7 +184,6 @@ def test_pooled_with_another_parser_it_says_how_sure_it_is(parser: Parser) -> No
 def test_no_span_model(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none.pt: no such file, nor .*; the parser chart needs"):
         create_parser("chart", ParserSettings(model=str(tmp_path / "none.pt")))
-    language = untrained(1)
-    save_checkpoint(tmp_path / "lm.pt", language.model, language.vocabulary, {})
+    save(tmp_path / "lm.pt", untrained(1))
     with pytest.raises(InputError, match=r"lm.pt: not a span model, which the parser chart needs"):
         create_parser("chart", ParserSettings(model=str(tmp_path / "lm.pt")))

@@ -9,10 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-import torch
 
-from reranker.checkpoints.checkpoint import save_checkpoint
-from tests.reranker.ensembles import untrained
+from tests.reranker.ensembles import save, untrained
 from tests.service.page.browsing import CHROMIUM, FLAGS, MARKUP, open_page, watched_page
 from tests.service.servers import serving
 
@@ -23,13 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("checkpoints")
-    paths = []
-    for seed in (1, 2):
-        member = untrained(seed, words=(MARKUP,))
-        path = folder / f"model-{seed}.pt"
-        save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
-        paths.append(str(path))
-    return paths
+    return [save(folder / f"model-{seed}.pt", untrained(seed, (MARKUP,))) for seed in (1, 2)]
 
 
 @pytest.fixture(scope="session")

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
-from reranker.checkpoints.checkpoint import Checkpoint, save_checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.commands.main import main
-from tests.reranker.ensembles import untrained
+from tests.reranker.ensembles import save, untrained
 from tests.reranker.plugins.analysis.known_models import (
     THE_DOG,
     THE_DOG_BARKS,
@@ -60,8 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "tags": untrained(1, reads_tags=True),
     }
     for name, member in members.items():
-        path = folder / f"{name}.pt"
-        save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
+        save(folder / f"{name}.pt", member)
     write(folder / "dev.mrg", f"{THE_DOG}\n{THE_DOG_BARKS}\n")
     write(folder / "a.txt", "the dog\nbarks the\n")
     write(folder / "b.txt", "the\n")
@@ -277,7 +275,7 @@ def test_an_infinite_perplexity_is_null_in_json(
     nats a token."""
     member = known_softmax()
     member.model.decoder_bias[0] += 2000.0
-    save_checkpoint(tmp_path / "sure.pt", member.model, member.vocabulary, {}, torch.float32)
+    save(tmp_path / "sure.pt", member)
     trees = ["--trees", str(folder / "dev.mrg")]
     assert (
         main(["analyse", "classes", "--models", str(tmp_path / "sure.pt"), *trees, "--json"]) == 0

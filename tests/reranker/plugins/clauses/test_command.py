@@ -7,14 +7,12 @@ import logging
 from pathlib import Path
 
 import pytest
-import torch
 
 import reranker
-from reranker.checkpoints.span_file import save_span_model
 from reranker.commands.main import main
 from reranker.trees.tree import Tree
 from tests.reranker.small_files import bllip, write
-from tests.reranker.span_models import untrained_spans
+from tests.reranker.span_models import save_spans
 
 Capture = pytest.CaptureFixture[str]
 
@@ -60,9 +58,7 @@ def test_text_has_offsets_into_the_file(
     tmp_path: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
 ) -> None:
     """An untrained parser, which knows tags: what it finds differs, the places do not."""
-    member = untrained_spans(3, minimum_tags=1)
-    span_model = str(tmp_path / "spans.pt")
-    save_span_model(Path(span_model), member.model, member.vocabulary, {}, torch.float32)
+    span_model = save_spans(tmp_path / "spans.pt", 3, minimum_tags=1)
     text = "It ran.\n\n  We saw (the man) on Monday.\n\n" + "word " * 300 + "."
     file = write(tmp_path / "t.txt", text)
     flags = ["--parser-model", span_model, "--jobs", "1"]

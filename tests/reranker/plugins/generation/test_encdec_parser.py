@@ -8,9 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-import torch
 
-from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.commands.main import main
 from reranker.errors import InputError
 from reranker.nbest import NBest
@@ -20,7 +18,7 @@ from reranker.parsers.registry import create_parser
 from reranker.process.cancellation import Stopped
 from reranker.trees.tree import Tree
 from tests.checkout import PLAIN_PYTHON
-from tests.reranker.ensembles import untrained
+from tests.reranker.ensembles import save, untrained
 from tests.reranker.plugins.generation.generators import TREES, trained_parser
 from tests.reranker.small_files import write
 
@@ -81,12 +79,10 @@ def test_after_it_is_stopped(parser: Parser) -> None:
 
 
 def test_it_needs_the_checkpoint_of_a_parser(tmp_path: Path) -> None:
-    member = untrained(1)
-    language_model = tmp_path / "lm.pt"
-    save_checkpoint(language_model, member.model, member.vocabulary, {}, torch.float32)
+    language_model = save(tmp_path / "lm.pt", untrained(1))
     for model, message in [
         ("", "encdec needs --parser-model FILE.pt, a checkpoint of your own: `rerank train"),
-        (str(language_model), r"lm\.pt: not an encoder-decoder of `rerank train`"),
+        (language_model, r"lm\.pt: not an encoder-decoder of `rerank train`"),
         (str(tmp_path / "none.pt"), "none.pt: no such file"),
     ]:
         with pytest.raises(InputError, match=message):

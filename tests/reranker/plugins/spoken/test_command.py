@@ -7,10 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 import reranker
-from reranker.checkpoints.span_file import save_span_model
 from reranker.commands.main import main
 from reranker.errors import InputError
 from reranker.plugins.spoken.scores import Scores
@@ -18,7 +16,7 @@ from reranker.plugins.spoken.segmentation import best_ends
 from reranker.plugins.spoken.transcript import SpokenOrigin
 from reranker.scoring import pools
 from tests.reranker.small_files import break_off_after, write
-from tests.reranker.span_models import save_spans, untrained_spans
+from tests.reranker.span_models import save_spans
 
 Capture = pytest.CaptureFixture[str]
 
@@ -48,10 +46,9 @@ def test_outputs(tmp_path: Path, capsys: Capture, flags: list[str]) -> None:
 
 
 def test_a_model_of_another_language(tmp_path: Path, capsys: Capture) -> None:
-    member, model = untrained_spans(3), tmp_path / "id.pt"
-    save_span_model(model, member.model, member.vocabulary, {"language": "id"}, torch.float32)
+    model = save_spans(tmp_path / "id.pt", 3, {"language": "id"})
     file = write(tmp_path / "talk.txt", TALK)
-    assert main(["spoken", file, "--models", str(model), "--parser-model", str(model)]) == 2
+    assert main(["spoken", file, "--models", model, "--parser-model", model]) == 2
     assert "a model of Indonesian: ends of sentences were learned" in capsys.readouterr().err
 
 

@@ -3,9 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
 
-from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
@@ -14,6 +12,7 @@ from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
 from reranker.process.cancellation import Stopped
 from reranker.trees.tree import Tree
+from tests.reranker.ensembles import save
 from tests.reranker.plugins.surprisal.toy import checkpoint
 
 SENTENCES = ("it rains here", "It", "( boxes ) rains .", "otters " * 20)
@@ -21,10 +20,7 @@ SENTENCES = ("it rains here", "It", "( boxes ) rains .", "otters " * 20)
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("beam") / "forward.pt"
-    member = checkpoint(1)
-    save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
-    return str(path)
+    return save(tmp_path_factory.mktemp("beam") / "forward.pt", checkpoint(1))
 
 
 @pytest.fixture
@@ -70,9 +66,7 @@ def test_what_it_refuses(parser: Parser, model: str, tmp_path: Path) -> None:
     assert answer == "301 words, more than the 300 that the parser beam takes"
     with pytest.raises(InputError, match="at most 2,000 trees, not 2001"):
         create_parser("beam", ParserSettings(model=model, candidates=2001))
-    backward = checkpoint(1, backward=True)
-    path = tmp_path / "backward.pt"
-    save_checkpoint(path, backward.model, backward.vocabulary, {}, torch.float32)
+    path = save(tmp_path / "backward.pt", checkpoint(1, backward=True))
     with pytest.raises(
         InputError, match=r"backward\.pt is a language model that reads from the end"
     ):

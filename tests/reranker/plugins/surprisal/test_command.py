@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import reranker
-from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.commands.main import main
 from reranker.plugins.surprisal import table
 from reranker.plugins.surprisal.surprisal import COLUMNS
+from tests.reranker.ensembles import save
 from tests.reranker.plugins.surprisal.toy import checkpoint
 
 Capture = pytest.CaptureFixture[str]
@@ -26,10 +25,8 @@ TEXT = "It rains here. Boxes (and otters)!\n\nDon't rain.\n"
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("surprisal")
-    for name, member in (("forward", checkpoint(1)), ("backward", checkpoint(1, backward=True))):
-        path = folder / f"{name}.pt"
-        save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
-    return str(folder / "forward.pt")
+    save(folder / "backward.pt", checkpoint(1, backward=True))
+    return save(folder / "forward.pt", checkpoint(1))
 
 
 @pytest.fixture(autouse=True)
