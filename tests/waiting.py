@@ -1,8 +1,9 @@
-"""Waiting for something, however long it takes on the machine."""
+"""Waiting for something, however long it takes on the machine, and several threads' work."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -27,3 +28,15 @@ def finished(coroutine: Coroutine[Any, Any, T]) -> T:
     Playwright's event loop is running in this one."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, coroutine).result()
+
+
+def at_once(threads: int, work: Callable[[], T]) -> list[T]:
+    """Let threads that have all begun do the same work; return what each has found."""
+    begun = threading.Barrier(threads)
+
+    def begin(_: int) -> T:
+        begun.wait()
+        return work()
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(begin, range(threads)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from reranker.parsers import choice
 from reranker.parsers.choice import OPTIONS, ParserChoice
 from reranker.parsers.parser import ParserSettings
 from reranker.process.forks import Once
+from tests.waiting import at_once
 
 TEXT = "She met the man on Monday. He waved."
 
@@ -78,17 +78,8 @@ def test_what_is_loaded_is_kept_and_shared(
     loaded, parsers = Once(), Once()
     monkeypatch.setattr(defaults, "_loaded", loaded)
     monkeypatch.setattr(choice, "_kept", parsers)
-    found: list[str] = []
-
-    def parse() -> None:
-        found.append(reranker.parse("It runs.", models=models)[0].tree)
-
-    threads = [threading.Thread(target=parse) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 4 and len(set(found)) == 1
+    found = at_once(4, lambda: reranker.parse("It runs.", models=models)[0].tree)
+    assert len(set(found)) == 1
     assert set(loaded._values) == {("models", tuple(models))}
     assert set(parsers._values) == {repr((["chart"], None, {}, ParserSettings()))}
 

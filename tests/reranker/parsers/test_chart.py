@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from reranker.scoring import span_table
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import save, untrained
 from tests.reranker.scoring.one_by_one import score_spans_one_by_one
+from tests.waiting import at_once
 
 SENTENCES = [
     "We saw the man .",
@@ -77,14 +77,14 @@ def test_a_gpu_reads_sentences_together_and_finds_the_same(span_model: str) -> N
     sentences = [*SENTENCES, "the " * 501, "man saw it " * 40]
     given = [Sentence.of(sentence.split()) for sentence in sentences]
     span_table._memories.clear()
-    for one_by_one, at_once in zip(alone.parse(given), together.parse(given), strict=True):
-        if isinstance(one_by_one, str) or isinstance(at_once, str):
-            assert one_by_one == at_once
+    for one_by_one, batched in zip(alone.parse(given), together.parse(given), strict=True):
+        if isinstance(one_by_one, str) or isinstance(batched, str):
+            assert one_by_one == batched
             continue
-        for expected, found in zip(one_by_one.candidates, at_once.candidates, strict=True):
+        for expected, found in zip(one_by_one.candidates, batched.candidates, strict=True):
             assert found.parser_score == pytest.approx(expected.parser_score, abs=2e-3)
-        assert at_once.certainty is not None and one_by_one.certainty is not None
-        assert at_once.certainty.entropy == pytest.approx(one_by_one.certainty.entropy, abs=1e-3)
+        assert batched.certainty is not None and one_by_one.certainty is not None
+        assert batched.certainty.entropy == pytest.approx(one_by_one.certainty.entropy, abs=1e-3)
 
 
 def test_a_model_of_the_ensemble_is_not_loaded_again(
@@ -114,18 +114,8 @@ def test_a_tree_does_not_depend_on_its_neighbours_or_threads(span_model: str) ->
     together = lists(create_parser("chart", settings), *SENTENCES)
     alone = [lists(create_parser("chart", settings), each)[0] for each in SENTENCES]
     assert together == alone
-    answers: dict[int, list[NBest]] = {}
     shared = create_parser("chart", settings)
-
-    def parse(number: int) -> None:
-        answers[number] = lists(shared, *SENTENCES)
-
-    threads = [threading.Thread(target=parse, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert all(answers[number] == together for number in range(4))
+    assert at_once(4, lambda: lists(shared, *SENTENCES)) == [together] * 4
 
 
 def test_one_best_is_the_first_of_many(span_model: str, parser: Parser) -> None:

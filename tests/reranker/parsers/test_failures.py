@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -16,6 +15,7 @@ from reranker.parsers.in_process import OneTreeParser
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.trees.tree import Tree
 from tests.reranker.parsers.test_command import COMMAND, sentences
+from tests.waiting import at_once
 
 
 def flat_trees(given: Sequence[Sentence]) -> list[Tree]:
@@ -55,19 +55,15 @@ def test_one_that_parses_nothing_is_given_up() -> None:
 
 
 def test_no_failure_of_any_thread_is_missed() -> None:
-    failures, refused = Failures("it"), []
+    failures = Failures("it")
 
-    def count() -> None:
+    def refusal() -> str:
         try:
             failures.count(["too long"] * 2)
         except InputError as error:
-            refused.append(str(error))
+            return str(error)
+        return ""
 
-    threads = [threading.Thread(target=count) for _ in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(refused) == [
+    assert sorted(filter(None, at_once(12, refusal))) == [
         f"it: {number} sentences in a row could not be parsed: too long" for number in (20, 22, 24)
     ]

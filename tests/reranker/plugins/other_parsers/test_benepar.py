@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import threading
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -23,6 +22,7 @@ from reranker.plugins.other_parsers.benepar import import_benepar
 from reranker.process.cancellation import Stopped
 from reranker.trees.tree import Tree
 from tests.reranker.small_files import write
+from tests.waiting import at_once
 
 pytestmark = [
     pytest.mark.slow,
@@ -139,17 +139,7 @@ def test_a_sentence_that_it_cannot_parse_costs_itself_alone(checkpoint: str) -> 
 def test_threads_and_an_end(checkpoint: str) -> None:
     parser = create_parser("benepar", ParserSettings(model=checkpoint))
     expected = trees(parser.parse([Sentence.of(WORDS)]))
-    answers: list[list[str]] = []
-
-    def parse() -> None:
-        answers.append(trees(parser.parse([Sentence.of(WORDS)])))
-
-    threads = [threading.Thread(target=parse) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert answers == [expected] * 4
+    assert at_once(4, lambda: trees(parser.parse([Sentence.of(WORDS)]))) == [expected] * 4
     parser.stop()
     with pytest.raises(Stopped):
         parser.parse([Sentence.of(WORDS)])

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import tarfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from reranker.plugins.other_parsers.bllip_model import (
     cache_folder,
     remove_temporary_models,
 )
+from tests.waiting import at_once
 
 FILES = {"terms.txt": b"NN 2\n", "r.g": b"0 1 2\n" * 1000}
 
@@ -103,16 +103,7 @@ def test_a_temporary_folder_is_filled_once_until_it_is_removed(
     tmp_path: Path, temporary: Path
 ) -> None:
     path = packed(tmp_path / "m.tar.gz", FILES)
-    folders: set[Path] = set()
-    threads = [
-        threading.Thread(target=lambda: folders.add(bllip_model(str(path)).folder()))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    (folder,) = folders
+    (folder,) = {*at_once(4, lambda: bllip_model(str(path)).folder())}
     assert list(temporary.iterdir()) == [folder]
     other = bllip_model(str(packed(tmp_path / "other.tar.gz", {"terms.txt": b""}))).folder()
     assert other != folder
