@@ -4,6 +4,7 @@ its code, not that of another checkout, which may be the one installed beside Py
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -15,6 +16,11 @@ RERANK = str(ROOT / "tests" / "bin" / "rerank")
 PLAIN_PYTHON = (sys.executable, "-I", "-S")
 """The beginning of a command that runs a program without packages, which starts five times as
 fast."""
+
+TOY_PARSER = shlex.join(
+    [*PLAIN_PYTHON, str(ROOT / "tests" / "reranker" / "parsers" / "toy_parser.py")]
+)
+"""The command of a parser of flat trees."""
 
 COMMANDS = f"{Path(RERANK).parent}{os.pathsep}{Path(sys.executable).parent}"
 """The beginning of PATH that finds `rerank`, `python` and other programs beside this Python."""

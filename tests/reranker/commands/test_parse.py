@@ -24,7 +24,7 @@ from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
 from reranker.pipeline import Reranker
 from reranker.trees.tree import Tree
-from tests.checkout import PLAIN_PYTHON
+from tests.checkout import TOY_PARSER
 from tests.reranker.killed_runs import killed_run
 from tests.reranker.parsers.hanging import Hanging, has_ended
 from tests.reranker.small_files import standard_input, write
@@ -32,7 +32,6 @@ from tests.reranker.small_files import standard_input, write
 Capture = pytest.CaptureFixture[str]
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "ranked.schema.json").read_text())
-PROGRAM = shlex.join([*PLAIN_PYTHON, str(Path(__file__).parents[1] / "parsers" / "toy_parser.py")])
 TEXT = """We saw it. The man (with eyes) isn't
 well-known!
 
@@ -41,7 +40,7 @@ We crash here. We saw the man."""
 
 @pytest.fixture
 def flags(models: list[str]) -> list[str]:
-    return ["--parser-command", PROGRAM, "--models", *models, "--threads", "1", "--jobs", "1"]
+    return ["--parser-command", TOY_PARSER, "--models", *models, "--threads", "1", "--jobs", "1"]
 
 
 def words(lines: str) -> list[str]:
@@ -120,7 +119,7 @@ def test_other_outputs_have_the_same_trees(
 def test_the_same_from_python(tmp_path: Path, models: list[str], flags: list[str]) -> None:
     file, out = write(tmp_path / "t.txt", TEXT), tmp_path / "out"
     main(["parse", file, *flags, "--output", "ranked", "--out", str(out)])
-    parser = CommandParser(ParserSettings(command=PROGRAM))
+    parser = CommandParser(ParserSettings(command=TOY_PARSER))
     for ranking, line in zip(
         Reranker.load(models).parse(TEXT, parser), out.read_text().splitlines(), strict=True
     ):

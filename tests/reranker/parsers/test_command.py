@@ -6,7 +6,6 @@ import shlex
 import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -17,11 +16,9 @@ from reranker.parsers import command
 from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
 from reranker.process.cancellation import Stopped
-from tests.checkout import PLAIN_PYTHON
+from tests.checkout import TOY_PARSER
 from tests.reranker.parsers.time_limits import impatient
 from tests.waiting import PATIENCE, until
-
-COMMAND = shlex.join([*PLAIN_PYTHON, str(Path(__file__).with_name("toy_parser.py"))])
 
 
 def parser_of(program: str, seconds: float, options: ReadOptions = ReadOptions()) -> CommandParser:
@@ -37,12 +34,12 @@ def words(found: Sequence[NBest | str]) -> list[list[str] | str]:
 
 
 def test_a_list_for_each_sentence() -> None:
-    found = parser_of(COMMAND, 10).parse(sentences("the cat runs", "it runs"))
+    found = parser_of(TOY_PARSER, 10).parse(sentences("the cat runs", "it runs"))
     assert words(found) == [["the", "cat", "runs"], ["it", "runs"]]
 
 
 def test_words_with_slashes_are_not_taken_for_words_with_tags() -> None:
-    found = parser_of(COMMAND, 10).parse(sentences("and/or 1/2"))
+    found = parser_of(TOY_PARSER, 10).parse(sentences("and/or 1/2"))
     assert words(found) == [["and/or", "1/2"]]
 
 
@@ -50,7 +47,9 @@ def test_only_what_cannot_be_parsed_is_lost(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(command, "exchange", impatient)
     firsts = ["one", "crash", "two", "lose", "other", "three", "hang", "four"]
     found = words(
-        parser_of(COMMAND, PATIENCE).parse(sentences(*(f"{first} more words" for first in firsts)))
+        parser_of(TOY_PARSER, PATIENCE).parse(
+            sentences(*(f"{first} more words" for first in firsts))
+        )
     )
     assert [each[0] for each in found if not isinstance(each, str)] == [
         *("one", "two", "three", "four")
@@ -87,14 +86,14 @@ def test_messages_without_end_are_not_kept() -> None:
 
 def test_what_is_printed_while_it_reads_is_all_there() -> None:
     many = [Sentence.of([f"word{number}"] * 200) for number in range(100)]
-    found = parser_of(COMMAND, PATIENCE).parse(many)
+    found = parser_of(TOY_PARSER, PATIENCE).parse(many)
     assert words(found) == [list(sentence.words) for sentence in many]
 
 
 @pytest.mark.parametrize("form", ["rnng", "opennmt"])
 def test_formats_that_number_or_count_lists_survive_halving(form: str) -> None:
     """And trees without tags, or without words, are whole trees of the sentence."""
-    parser = parser_of(f"{COMMAND} {form}", 10, ReadOptions(form, beam=2))
+    parser = parser_of(f"{TOY_PARSER} {form}", 10, ReadOptions(form, beam=2))
     found = parser.parse(sentences("the cat runs", "crash it", "it runs far"))
     assert words(found)[::2] == [["the", "cat", "runs"], ["it", "runs", "far"]]
     assert isinstance(found[0], NBest) and isinstance(found[1], str)
@@ -116,7 +115,7 @@ def test_what_is_no_parser(program: str, message: str) -> None:
 
 
 def test_a_parser_can_be_stopped() -> None:
-    parser, ended = parser_of(COMMAND, PATIENCE), threading.Event()
+    parser, ended = parser_of(TOY_PARSER, PATIENCE), threading.Event()
 
     def parse() -> None:
         with pytest.raises(Stopped):

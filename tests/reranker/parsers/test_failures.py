@@ -14,7 +14,8 @@ from reranker.parsers.command import CommandParser
 from reranker.parsers.in_process import OneTreeParser
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.trees.tree import Tree
-from tests.reranker.parsers.test_command import COMMAND, sentences
+from tests.checkout import TOY_PARSER
+from tests.reranker.parsers.test_command import sentences
 from tests.waiting import at_once
 
 
@@ -29,7 +30,7 @@ def in_process() -> Parser:
 
 
 def program() -> Parser:
-    return CommandParser(ParserSettings(command=COMMAND))
+    return CommandParser(ParserSettings(command=TOY_PARSER))
 
 
 BAD, GOOD = "crash it", "it runs"

@@ -13,7 +13,8 @@ from reranker.nbest.data import Sentence
 from reranker.parsers.choice import PooledParsers, pooled
 from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
-from tests.reranker.parsers.test_command import COMMAND, sentences
+from tests.checkout import TOY_PARSER
+from tests.reranker.parsers.test_command import sentences
 
 FLAT = "(S (PRP It) (VBZ runs))"
 NOUN = "(S (NP (PRP It)) (VBZ runs))"
@@ -64,7 +65,7 @@ def test_only_what_no_parser_can_parse_is_lost() -> None:
 
 def test_real_parsers_together() -> None:
     """The toy parser in two formats: of RNNG's trees, the tags are unknown."""
-    programs = {"berkeley": COMMAND, "rnng": f"{COMMAND} rnng"}
+    programs = {"berkeley": TOY_PARSER, "rnng": f"{TOY_PARSER} rnng"}
     parsers = PooledParsers(
         {name: CommandParser(ParserSettings(command=program)) for name, program in programs.items()}
     )
@@ -80,7 +81,7 @@ def test_what_one_parser_alone_finds_is_added() -> None:
     other = shlex.join([sys.executable, "-c", _RIGHT_BRANCHING])
     parsers = PooledParsers(
         {
-            "one": CommandParser(ParserSettings(command=COMMAND)),
+            "one": CommandParser(ParserSettings(command=TOY_PARSER)),
             "two": CommandParser(ParserSettings(command=other)),
         }
     )

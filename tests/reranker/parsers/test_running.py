@@ -16,7 +16,7 @@ from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.parsers.running import ParsedLists
 from reranker.text.reading import TextSentence
-from tests.reranker.parsers.test_command import COMMAND
+from tests.checkout import TOY_PARSER
 
 
 def text_sentence(number: int, words: str, problem: str | None = None) -> TextSentence:
@@ -35,7 +35,7 @@ def sentences(count: int) -> Iterator[TextSentence]:
 
 
 def parser() -> CommandParser:
-    return CommandParser(ParserSettings(command=COMMAND))
+    return CommandParser(ParserSettings(command=TOY_PARSER))
 
 
 @pytest.mark.parametrize("jobs", [1, 3])

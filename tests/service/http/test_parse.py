@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import threading
@@ -33,7 +32,7 @@ from reranker.service.requests import schemas
 from reranker.service.scheduling.engines import Engines
 from reranker.service.settings import load_settings
 from reranker.trees.tree import Tree
-from tests.checkout import PLAIN_PYTHON
+from tests.checkout import TOY_PARSER
 from tests.reranker.span_models import save_spans
 from tests.service.children.test_processes import children_of, kill
 from tests.service.http.test_rerank import comparable, metric
@@ -141,9 +140,7 @@ def test_lists_of_another_parser_are_ranked_as_the_command_ranks_them(
     """As docs/service.md has it."""
     text, out = tmp_path / "text", tmp_path / "out"
     text.write_text(TEXT, encoding="utf-8")
-    toy = ROOT / "tests" / "reranker" / "parsers" / "toy_parser.py"
-    program = shlex.join([*PLAIN_PYTHON, str(toy)])
-    flags = ["--models", *ensemble, "--parser-command", program, "--output", "ranked"]
+    flags = ["--models", *ensemble, "--parser-command", TOY_PARSER, "--output", "ranked"]
     assert main(["parse", str(text), *flags, "--out", str(out)]) == 0
     lists = out.read_text(encoding="utf-8")
     answer = http.post("/rerank", content=lists, headers={"Content-Type": "text/plain"})

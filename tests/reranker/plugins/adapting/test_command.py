@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import shlex
 import shutil
 import signal
 import subprocess
@@ -19,7 +18,7 @@ from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.span_file import load_span_model, save_span_model
 from reranker.commands.main import main
 from reranker.pipeline import Reranker
-from tests.checkout import PLAIN_PYTHON
+from tests.checkout import TOY_PARSER
 from tests.reranker.ensembles import untrained
 from tests.reranker.small_files import write
 from tests.reranker.span_models import untrained_spans
@@ -27,7 +26,6 @@ from tests.waiting import PATIENCE, until
 
 Capture = pytest.CaptureFixture[str]
 
-PARSER = shlex.join([*PLAIN_PYTHON, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
 CONFIG = """[training]
 epochs = 1
 minimum_count = 1
@@ -109,7 +107,7 @@ def command(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> l
     write(tmp_path / "text.txt", sentences(100))
     flags = ["--out", "adapted", "--margin", "0", "--threads", "1", "--epochs", "1"]
     models = ["--models", "m.pt", "n.pt", "--train", "gold.mrg"]
-    return ["adapt", "--text", "text.txt", "--parser-command", PARSER, *models, *flags]
+    return ["adapt", "--text", "text.txt", "--parser-command", TOY_PARSER, *models, *flags]
 
 
 def test_text_in_models_and_report_out(command: list[str], capsys: Capture) -> None:

@@ -20,6 +20,7 @@ from reranker.errors import InputError
 from reranker.files.claim import claimed
 from reranker.outputs.registry import format_ranking
 from reranker.plugins.cluster.storage import Storage
+from tests.checkout import TOY_PARSER
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.plugins.cluster.lists import printed, write_shard
 
@@ -324,8 +325,7 @@ def test_names_are_those_of_the_folder_that_the_command_was_given_in(
 
 @on_ray
 def test_texts_become_what_rerank_parse_prints(models: list[str], tmp_path: Path) -> None:
-    program = Path(__file__).parents[2] / "parsers" / "toy_parser.py"
-    flags = ["--parser-command", f"{sys.executable} {program}", "--models", *models]
+    flags = ["--parser-command", TOY_PARSER, "--models", *models]
     texts = {"a.txt": "We saw it. " * 7, "b.txt": "The man (with eyes) isn't there! We saw it.\n"}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)

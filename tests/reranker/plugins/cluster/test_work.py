@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +37,7 @@ from reranker.plugins.cluster.work import (
     TextOptions,
     joined,
 )
-from tests.checkout import PLAIN_PYTHON
+from tests.checkout import TOY_PARSER
 from tests.reranker.plugins.cluster.lists import printed, write_shard
 
 
@@ -353,9 +352,6 @@ def test_an_output_that_cannot_be_written_is_told(
     assert b"cannot be written" in answer["content"][0]
 
 
-PROGRAM = shlex.join([*PLAIN_PYTHON, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
-
-
 @pytest.mark.parametrize(("block", "output"), [(1, "best"), (3, "ranked"), (100, "json")])
 def test_text_becomes_what_rerank_parse_prints(
     models: list[str], checkpoints: list[bytes], tmp_path: Path, block: int, output: str
@@ -363,14 +359,14 @@ def test_text_becomes_what_rerank_parse_prints(
     """The parser crashes at a sentence, and a byte of the last one is not UTF-8."""
     text, out, expected = tmp_path / "a.txt", tmp_path / "out", tmp_path / "expected"
     text.write_bytes(b"We saw it. We crash here.\n\nThe man (with eyes) isn't\nthere! We \xff it.")
-    flags = ["--parser-command", PROGRAM, "--models", *models, "--threads", "1", "--jobs", "1"]
+    flags = ["--parser-command", TOY_PARSER, "--models", *models, "--threads", "1", "--jobs", "1"]
     arguments = ["parse", str(text), *flags, "--output", output, "--out", str(expected)]
     assert main(arguments) == 1
 
     wanted = shards(expanded([str(text)]), output, {}, block)
     reading = ShardReader(tuple(wanted), str(out), TextOptions("text", "gum", 200))
     named = named_models(models, pins=map(file_sha256, models))
-    parser = ParserChoice(command=PROGRAM)
+    parser = ParserChoice(command=TOY_PARSER)
     ranked = RankTask(named, "sum", "cpu", 1, "exact", output, False, None, parser)
     ranker = RankActor(wanted, str(out), ranked, checkpoints)
     _joined(wanted, str(out), [ranker(row) for row in reading({"shard": [0]})])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 from pathlib import Path
 
 import pytest
@@ -17,13 +16,12 @@ from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.process.cancellation import Stopped
 from reranker.trees.tree import Tree
-from tests.checkout import PLAIN_PYTHON
+from tests.checkout import TOY_PARSER
 from tests.reranker.ensembles import save, untrained
 from tests.reranker.plugins.generation.generators import TREES, trained_parser
 from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]
-TOY = shlex.join([*PLAIN_PYTHON, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +111,7 @@ def test_text_is_parsed_with_it(
     assert flat == "(TOP (S (XX red) (XX dogs) (XX is) (XX red) (XX dogs) (XX .)))"
     assert third.startswith("(TOP ") and "6 words, more than 4" in printed.err
 
-    both = ["--parser", "command", "--parser-command", TOY, "--output", "ranked"]
+    both = ["--parser", "command", "--parser-command", TOY_PARSER, "--output", "ranked"]
     encdec[3] = f"encdec={checkpoint}"
     assert main(["parse", file, *flags, *encdec, *both]) == 1
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-from pathlib import Path
-
 from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
-from tests.checkout import PLAIN_PYTHON
-
-COMMAND = shlex.join([*PLAIN_PYTHON, str(Path(__file__).parents[2] / "parsers" / "toy_parser.py")])
+from tests.checkout import TOY_PARSER
 
 
 def toy_parser() -> CommandParser:
     """Return a parser with two trees for each sentence, none for one with the word ``crash``."""
-    return CommandParser(ParserSettings(command=COMMAND))
+    return CommandParser(ParserSettings(command=TOY_PARSER))
 
 
 def its_trees(*words: str) -> set[str]:

@@ -10,7 +10,8 @@ import pytest
 
 import reranker
 from reranker.trees.tree import Tree
-from tests.reranker.plugins.pipelines.parsing import COMMAND, its_trees
+from tests.checkout import TOY_PARSER
+from tests.reranker.plugins.pipelines.parsing import its_trees
 
 spacy = pytest.importorskip("spacy", reason="the package spacy is not installed")
 
@@ -34,7 +35,7 @@ TEXTS = [
 def nlp(models: list[str]) -> Iterator[Any]:
     pipeline = spacy.blank("en")
     pipeline.add_pipe("sentencizer")
-    config = {"models": models, "parser_command": COMMAND, "threads": 1, "jobs": 1}
+    config = {"models": models, "parser_command": TOY_PARSER, "threads": 1, "jobs": 1}
     pipeline.add_pipe("parse_reranker", config=config)
     yield pipeline
     pipeline.get_pipe("parse_reranker").close()
