@@ -36,8 +36,7 @@ def check(
         if text:
             logger.warning("%s", text)
 
-    def found() -> Iterator[tuple[float, int, Checked]]:
-        number = 0
+    def found() -> Iterator[Checked]:
         for text, tree in placed_trees(files):
             warn(evidence.language.add(text.file, tree.words()))
             try:
@@ -46,8 +45,7 @@ def check(
                 logger.warning("%s: left out: %s", text, error)
                 continue
             for place in suspicious:
-                number -= 1
-                yield place.suspicion, number, Checked(text.file, text.line, place)
+                yield Checked(text.file, text.line, place)
         warn(evidence.language.end())
 
-    return [checked for *_, checked in heapq.nlargest(most, found())]
+    return heapq.nlargest(most, found(), key=lambda checked: checked.place.suspicion)

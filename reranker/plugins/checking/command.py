@@ -74,26 +74,23 @@ def run(arguments: argparse.Namespace) -> int:
             return [parses.file, parses.line, found, tree.to_string(), expected.tree]
 
         def table(said: Iterator[list[Any]]) -> Iterator[str]:
-            rows = heapq.nlargest(arguments.most, _rows(said))
+            rows = heapq.nlargest(arguments.most, _rows(said), key=lambda row: row.place.suspicion)
             if warning := evidence.language.end():
                 message(f"rerank: {warning}")
             yield "\t".join(_COLUMNS) + "\n"
-            for *_, row in rows:
+            for row in rows:
                 yield "\t".join([row.file, str(row.line), *map(_cell, row.place)]) + "\n"
             if html is not None:
                 with open_whole(html) as out:
-                    out.write("".join(page(row for *_, row in rows)))
+                    out.write("".join(page(rows)))
 
         return files.write(read, table, ("most",))
 
 
-def _rows(said: Iterator[list[Any]]) -> Iterator[tuple[float, int, Row]]:
-    """Yield suspicion, the negative number of the place, and the place."""
-    number = 0
+def _rows(said: Iterator[list[Any]]) -> Iterator[Row]:
     for file, line, found, gold, expected in said:
         for place in map(Place._make, found):
-            number -= 1
-            yield place.suspicion, number, Row(file, line, place, gold, expected)
+            yield Row(file, line, place, gold, expected)
 
 
 def _cell(value: object) -> str:
