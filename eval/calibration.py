@@ -67,7 +67,7 @@ def _bins(said: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def calibration(file: str, model: str, limit: int | None) -> Calibration:
     """Parse the words of a file's trees, and compare the brackets of both."""
-    parser = kept_parser("chart", **({"parser_model": model} if model else {}))
+    parser = kept_parser("chart", parser_model=model)
     probabilities: list[float] = []
     is_right: list[bool] = []
     sentences = 0

@@ -42,7 +42,7 @@ def main() -> int:
 
 def row(file: str, model: str) -> tuple[str, ...]:
     """Return the figures of a file."""
-    parser = kept_parser("chart", **({"parser_model": model} if model else {}))
+    parser = kept_parser("chart", parser_model=model)
     nodes, spans, same = Counter[str](), Counter[str](), Counter[str]()
     calibration: list[tuple[float, bool]] = []
     sentences = 0

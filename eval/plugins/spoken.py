@@ -120,7 +120,7 @@ def spoken(words: Sequence[str], model: str) -> Iterator[tuple[int, float]]:
 
 def parsed(words: Sequence[str], ends: Sequence[int], model: str) -> Iterator[Bracket]:
     """Yield the brackets of the parser's best trees between these ends."""
-    parser = kept_parser("chart", **({"parser_model": model} if model else {}), candidates=1)
+    parser = kept_parser("chart", parser_model=model, candidates=1)
     for start, end in zip([0, *ends], ends, strict=False):
         (answer,) = parser.parse([Sentence(tuple(words[start:end]))])
         if not isinstance(answer, str):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +36,18 @@ def grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def delimited(rows: Iterable[Iterable[object]], *, with_commas: bool = False) -> str:
+    """Return rows as lines with tabs or commas between their cells, quoted where necessary.
+
+    >>> delimited([("word", "of"), ("a,b", None)], with_commas=True)
+    'word,of\\n"a,b",\\n'
+    """
+    text = io.StringIO()
+    dialect = "excel" if with_commas else "excel-tab"
+    csv.writer(text, dialect, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def data_frame(

@@ -7,9 +7,7 @@ label. White space in the text, a line break too, is one space.
 
 from __future__ import annotations
 
-import csv
-import io
-
+from reranker.files.table import delimited
 from reranker.ranking.sentence import ParsedSentence
 
 COLUMNS = ("sentence", "label", "start", "end", "probability", "start_char", "end_char", "text")
@@ -24,9 +22,7 @@ def table(sentence: ParsedSentence, number: int, *, is_csv: bool = False) -> str
         rows.append((number, *place, each.start_char, each.end_char, _one_line(each.text)))
     if not sentence.constituents:
         rows.append((number, *[None] * 6, _one_line(sentence.text)))
-    text = io.StringIO()
-    csv.writer(text, "excel" if is_csv else "excel-tab", lineterminator="\n").writerows(rows)
-    return text.getvalue().removesuffix("\n")
+    return delimited(rows, with_commas=is_csv).removesuffix("\n")
 
 
 def _one_line(text: str) -> str:

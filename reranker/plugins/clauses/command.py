@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from reranker.errors import InputError
+from reranker.files.table import delimited
 from reranker.languages import ENGLISH
 from reranker.outputs.conllu import to_conllu
 from reranker.plugins.clauses.clause import Clause, Range, clauses, placed
@@ -72,11 +71,10 @@ def _json(_: Parses, sentence: SentenceClauses) -> str:
 
 
 def _rows(_: Parses, sentence: SentenceClauses) -> str:
-    text = io.StringIO()
-    for number, each in enumerate(sentence.clauses):
-        row = (sentence.file, sentence.line, number, *_cells(each).values())
-        csv.writer(text, "excel-tab", lineterminator="\n").writerow(row)
-    return text.getvalue()
+    return delimited(
+        (sentence.file, sentence.line, number, *_cells(each).values())
+        for number, each in enumerate(sentence.clauses)
+    )
 
 
 def _cells(clause: Clause[Range]) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from reranker.errors import InputError
+from reranker.files.table import delimited
 from reranker.files.text import read_lines
 from reranker.plugins.grep.matches import Match, matches
 from reranker.plugins.grep.parses import Parses
@@ -63,12 +63,5 @@ def counts(
 
 def matrix(names: list[str], rows: Iterator[list[Any]], *, with_commas: bool) -> Iterator[str]:
     """Yield the lines of the table, with tabs or commas between the columns."""
-    text = io.StringIO()
-    writer = csv.writer(text, "excel" if with_commas else "excel-tab", lineterminator="\n")
-    writer.writerow([*_COLUMNS, *names])
-    yield text.getvalue()
-    for row in rows:
-        text.seek(0)
-        text.truncate()
-        writer.writerow(row)
-        yield text.getvalue()
+    for row in itertools.chain([[*_COLUMNS, *names]], rows):
+        yield delimited([row], with_commas=with_commas)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import itertools
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reranker.errors import InputError
+from reranker.files.table import delimited
 from reranker.languages import ENGLISH
 from reranker.plugins.grep.tree_files import TreeFiles, groups
 from reranker.plugins.grep.tree_files import add_arguments as add_files
@@ -87,7 +86,7 @@ class _Form:
     """A way to write rows, and the names of the columns before the first."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        self._as_json, self._dialect = arguments.json, "excel" if arguments.csv else "excel-tab"
+        self._as_json, self._with_commas = arguments.json, arguments.csv
         self._has_heading = arguments.json
 
     def line(self, row: Sequence[Any], heading: Sequence[str]) -> str:
@@ -97,8 +96,6 @@ class _Form:
         if self._as_json:
             names = Difference._fields if isinstance(row, Difference) else heading
             return json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False) + "\n"
-        text = io.StringIO()
         rows = [values] if self._has_heading else [heading, values]
-        csv.writer(text, self._dialect, lineterminator="\n").writerows(rows)
         self._has_heading = True
-        return text.getvalue()
+        return delimited(rows, with_commas=self._with_commas)

@@ -43,8 +43,7 @@ def spoken(
         raise InputError(f"expected a transcript as a string, got {text!r:.60}")
     if not 1 <= longest <= MOST_LONGEST:
         raise InputError(f"longest must be from 1 to {MOST_LONGEST}, got {longest}")
-    options = {"parser_model": parser_model} if parser_model else {}
-    loaded, parser, _ = kept(models, "chart", **options)
+    loaded, parser, _ = kept(models, "chart", parser_model=parser_model)
     lines = given.sentences(text, "sentences", longest=1 << 30)
     found = sentences(lines, Scores(parser_model), longest, logger.warning)
     lists = ParsedLists(parser, found, jobs or available_cores())
