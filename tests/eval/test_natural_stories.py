@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
-import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
-import torch
 
-from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.errors import InputError
+from tests.eval.scripts import module, run
+from tests.reranker.ensembles import save
 from tests.reranker.plugins.surprisal.toy import checkpoint
 
-SCRIPT = Path(__file__).parents[2] / "eval" / "surprisal" / "natural_stories.py"
+script = module("surprisal/natural_stories.py")
 WORDS = [
     "It",
     "rains",
@@ -32,16 +28,6 @@ WORDS = [
     "rain",
     "here.",
 ]
-
-
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    specification = importlib.util.spec_from_file_location("natural_stories", SCRIPT)
-    assert specification is not None and specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module
-    specification.loader.exec_module(module)
-    return module
 
 
 def write(path: Path, lines: list[str]) -> None:
@@ -78,7 +64,7 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_corpus_is_read(script: ModuleType, corpus: Path) -> None:
+def test_the_corpus_is_read(corpus: Path) -> None:
     first = script.read_stories(corpus)[0]
     assert first.words == WORDS
     assert first.columns["length"][:3].tolist() == [2, 5, 5]
@@ -89,7 +75,7 @@ def test_the_corpus_is_read(script: ModuleType, corpus: Path) -> None:
         script.read_stories(corpus)
 
 
-def test_held_out_likelihood_is_that_of_the_other_stories_regression(script: ModuleType) -> None:
+def test_held_out_likelihood_is_that_of_the_other_stories_regression() -> None:
     random = np.random.default_rng(2)
     stories = []
     for _ in range(3):
@@ -111,7 +97,7 @@ def test_held_out_likelihood_is_that_of_the_other_stories_regression(script: Mod
     assert weights[1:] == pytest.approx([10, 5], abs=0.5)
 
 
-def test_p_is_the_share_of_flips_that_are_as_far_from_zero(script: ModuleType) -> None:
+def test_p_is_the_share_of_flips_that_are_as_far_from_zero() -> None:
     sentences = np.repeat(np.arange(12), 5)
     assert script.flipped_p(np.ones(60), sentences) == pytest.approx(2 / 2**12, abs=5e-4)
     even = np.tile([1.0, -1.0], 30)
@@ -119,13 +105,10 @@ def test_p_is_the_share_of_flips_that_are_as_far_from_zero(script: ModuleType) -
 
 
 def test_the_table(corpus: Path, tmp_path: Path) -> None:
-    member = checkpoint(1)
-    model = tmp_path / "forward.pt"
-    save_checkpoint(model, member.model, member.vocabulary, {}, torch.float32)
-    command = [sys.executable, str(SCRIPT), "--data", str(corpus), "--models", str(model)]
-    command += ["--beam", "2", "5", "--keep", str(tmp_path / "kept")]
-    command += ["--plot", str(tmp_path / "table.png")]
-    first = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    model = save(tmp_path / "forward.pt", checkpoint(1))
+    flags = ["--data", corpus, "--models", model, "--beam", "2", "5"]
+    flags += ["--keep", tmp_path / "kept", "--plot", tmp_path / "table.png"]
+    first = run("surprisal/natural_stories.py", *flags).stdout
     lines = first.splitlines()
     assert lines[0].split()[:3] == ["beyond", "words", "1000"]
     assert [line.split("  ")[0] for line in lines[1:4]] == [
@@ -134,5 +117,4 @@ def test_the_table(corpus: Path, tmp_path: Path) -> None:
     assert all(f" {3 * (len(WORDS) - 1)} " in line for line in lines[1:])
     assert (tmp_path / "table.png").stat().st_size > 1000
     assert len(list((tmp_path / "kept").iterdir())) == 6
-    again = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert again == first
+    assert run("surprisal/natural_stories.py", *flags).stdout == first

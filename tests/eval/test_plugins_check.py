@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
 from collections import Counter
 
@@ -11,12 +10,9 @@ import pytest
 from reranker.plugins.checking.evidence import Evidence, Expected
 from reranker.trees.constituents import brackets
 from reranker.trees.tree import Tree
-from tests.checkout import ROOT
+from tests.eval.scripts import module
 
-_SPEC = importlib.util.spec_from_file_location("check", ROOT / "eval" / "plugins" / "check.py")
-assert _SPEC and _SPEC.loader
-script = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(script)
+script = module("plugins/check.py")
 
 TREE = Tree.from_string(
     "(TOP (S (NP (PRP I)) (VP (VBD saw) (NP (DT the) (JJ old) (NN man))"

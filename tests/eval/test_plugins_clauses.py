@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.checkout import ROOT
+from tests.eval.scripts import module
 from tests.reranker.small_files import write
 from tests.reranker.span_models import save_spans
 
-_SPEC = importlib.util.spec_from_file_location("clauses", ROOT / "eval" / "plugins" / "clauses.py")
-assert _SPEC and _SPEC.loader
-script = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(script)
+script = module("plugins/clauses.py")
 
 SAID = "(TOP (S (NP (PRP We)) (VP (VBD saw) (SBAR (S (NP (DT the) (NN man)) (VP (VBD saw)))))))"
 

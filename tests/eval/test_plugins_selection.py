@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.checkout import ROOT
+from tests.eval.scripts import module
 from tests.reranker.span_models import save_spans
 
-_SPEC = importlib.util.spec_from_file_location("selection", ROOT / "eval/plugins/selection.py")
-assert _SPEC and _SPEC.loader
-script = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(script)
+script = module("plugins/selection.py")
 
 CONFIG = """
 [model]

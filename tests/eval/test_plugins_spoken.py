@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import pytest
 
 from reranker.trees.tree import Tree
-from tests.checkout import ROOT
+from tests.eval.scripts import module
 
-_SPEC = importlib.util.spec_from_file_location("spoken", ROOT / "eval" / "plugins" / "spoken.py")
-assert _SPEC and _SPEC.loader
-script = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(script)
+script = module("plugins/spoken.py")
 
 TREE = Tree.from_string(
     "(TOP (S (INTJ (UH Uh)) (, ,) (NP (PRP I)) (VP (VBD left) (PRN (-LRB- -LRB-))) (. .)))"

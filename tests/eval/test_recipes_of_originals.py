@@ -6,15 +6,14 @@ import gzip
 import json
 import math
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.eval.toy_study import TABLES, make, module, nbest, trees
+from tests.eval.scripts import module, run
+from tests.eval.toy_study import TABLES, make, nbest, trees
 
 RECIPES = sorted((TABLES.parent / "recipes").glob("*.toml"))
 # Sizes are divided as far as all of a recipe's can be; a thesis model has 277 or 289.
@@ -50,7 +49,7 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
 def test_every_recipe_can_be_read(recipe: Path) -> None:
-    study = module("study").Study.read(recipe)
+    study = module("tables/study.py").Study.read(recipe)
     shown = {name for table in study.tables.values() for row in table.rows for name in row.models}
     assert shown == set(study.models), "models that no table shows"
     for table in study.tables.values():
@@ -121,11 +120,7 @@ def _write_corpora(folder: Path, train: list[str]) -> None:
         source.write_text(text, "utf-8")
         sources.append(str(source))
     for name in ("wikipedia", "lambada"):
-        script = TABLES.parent / "texts" / "corpus.py"
-        flags = ["--out", str(folder), "--words", "12"]
-        subprocess.run(
-            [sys.executable, script, name, *sources, *flags], check=True, capture_output=True
-        )
+        run("texts/corpus.py", name, *sources, "--out", folder, "--words", "12")
 
 
 def _write_section(folder: Path, section: str, part: list[str]) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).parents[2] / "eval" / "lists" / "shortlist.py"
+from tests.eval.scripts import run
+
 FLAT, DEEP = "(TOP (S (A a) (B b) (C c)))", "(TOP (S (A a) (VP (B b) (C c))))"
 
 
@@ -35,9 +34,7 @@ def test_a_table_by_hand(tmp_path: Path) -> None:
     ranked.write_text("".join(json.dumps({"ranking": each}) + "\n" for each in lists))
     gold = tmp_path / "dev.mrg"
     gold.write_text(f"{FLAT}\n{DEEP}\n")
-    command = [sys.executable, str(SCRIPT), str(ranked), str(gold), "--nats", "2", "1", "0"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    done = run("lists/shortlist.py", ranked, gold, "--nats", "2", "1", "0")
     # Brackets of gold: S; S and VP. The right one alone changes a match.
     assert [line.split() for line in done.stdout.splitlines()] == [
         ["nats", "judged", "alone", "changed", "F1"],

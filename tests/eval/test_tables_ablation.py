@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.eval.toy_study import module
+from tests.eval.scripts import module
 from tests.reranker.plugins.tuning.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
 
-ablation = module("ablation")
+ablation = module("tables/ablation.py")
 
 Capture = pytest.CaptureFixture[str]
 

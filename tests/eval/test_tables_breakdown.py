@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.eval.toy_study import module
+from tests.eval.scripts import module
 from tests.reranker.plugins.tuning.tuned_lists import BEST, GOLD, WORST, entry, ranked
 
-breakdown = module("breakdown")
+breakdown = module("tables/breakdown.py")
 
 Capture = pytest.CaptureFixture[str]
 LONG = f"(S {' '.join(['(NP (NN x))'] * 45)})"

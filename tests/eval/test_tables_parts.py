@@ -12,7 +12,8 @@ import pytest
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTrees
 from reranker.plugins.tuning.scored_lists import read_scored
-from tests.eval.toy_study import STUDY, TABLES, make, module, write_data
+from tests.eval.scripts import module
+from tests.eval.toy_study import STUDY, TABLES, make, write_data
 from tests.reranker.plugins.tuning.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
 
 TEXT_STUDY = """
@@ -40,7 +41,7 @@ rows = [{{ name = "DOC", models = ["doc"] }}]
     for kind, sets in (("perplexity", '["dev", "p"]'),)
 )
 
-figures, steps, studies = module("figures"), module("steps"), module("study")
+figures, steps, studies = (module(f"tables/{name}.py") for name in ("figures", "steps", "study"))
 
 
 def test_lists_are_taken_from_everywhere() -> None:
@@ -204,7 +205,7 @@ def test_the_plan_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     only = steps.StudyWork(studies.Study.read(path, ["words"]), tmp_path, tmp_path)
     assert [step.name for step in only.steps("doc", 1)] == ["doc-1", "doc-1:dev:text"]
     with pytest.raises(SystemExit, match="2"):
-        module("make").main([str(path), "--epochs", "3", "--budget", "1"])
+        module("tables/make.py").main([str(path), "--epochs", "3", "--budget", "1"])
     assert "not allowed with argument --epochs" in capsys.readouterr().err
 
 
@@ -293,7 +294,7 @@ def test_the_pages_have_the_command_and_every_table() -> None:
 
 
 def test_a_work_folder_is_of_one_run(tmp_path: Path) -> None:
-    make_module = module("make")
+    make_module = module("tables/make.py")
     make_module.check_settings(tmp_path, {"shrink": 2})
     make_module.check_settings(tmp_path, {"shrink": 2})
     with pytest.raises(InputError, match="begun with shrink 2, now it is 4"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,19 +13,17 @@ from reranker.checkpoints.archive import read_archive
 from reranker.checkpoints.span_file import load_span_model, save_span_model
 from reranker.checkpoints.span_vocabulary import SpanVocabulary
 from reranker.models.span_model import SpanModel
+from tests.eval.scripts import run
 from tests.reranker.span_models import untrained_spans
 
-SCRIPT = Path(__file__).parents[2] / "eval" / "encoders" / "tagger.py"
 TREES = "(S (NP (PRP We)) (VP (VBD saw) (PP (IN to) (NP (NNS men)))))\n" * 40
 TAGS = ["PRP", "VBD", "TO", "SU", "NNS", "IN"]
 
 
-def _run(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+def trained(folder: Path, *flags: str, status: int = 0) -> subprocess.CompletedProcess[str]:
     train = ["--train", "train.mrg", "train.mrg", "--dev", "train.mrg", "--epochs", "1000"]
-    return subprocess.run(
-        [sys.executable, SCRIPT, "before.pt", *train, *flags],
-        cwd=folder, capture_output=True, text=True,
-    )  # fmt: skip
+    given = ["before.pt", *train, *flags]
+    return run("encoders/tagger.py", *given, folder=folder, status=status)
 
 
 @pytest.fixture
@@ -47,9 +44,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_tagger_learns_and_all_else_stays(folder: Path) -> None:
-    run = _run(folder, "--never", "TO", "--out", "after.pt")
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.splitlines()[1].split()[-1] == "100.00"
+    done = trained(folder, "--never", "TO", "--out", "after.pt")
+    assert done.stdout.splitlines()[1].split()[-1] == "100.00"
     before, after = (read_archive(folder / f"{name}.pt") for name in ("before", "after"))
     changed = {"weights", "information", "sha256"}
     assert {name: each for name, each in after.content.items() if name not in changed} == {
@@ -76,7 +72,7 @@ def test_the_tagger_learns_and_all_else_stays(folder: Path) -> None:
 )
 def test_what_cannot_be_used_is_refused(folder: Path, flags: list[str], message: str) -> None:
     before = (folder / "before.pt").read_bytes()
-    run = _run(folder, *flags)
-    assert run.returncode == 2 and run.stderr.startswith("tagger: ") and message in run.stderr
+    said = trained(folder, *flags, status=2).stderr
+    assert said.startswith("tagger: ") and message in said
     assert (folder / "before.pt").read_bytes() == before
     assert not (folder / "after.pt").exists()

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import reranker
-from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.errors import InputError
+from tests.eval.scripts import module
+from tests.reranker.ensembles import save
 from tests.reranker.plugins.surprisal.toy import checkpoint
 
-SCRIPT = Path(__file__).parents[2] / "eval" / "surprisal" / "test_suites.py"
-
-
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    specification = importlib.util.spec_from_file_location("test_suites", SCRIPT)
-    assert specification is not None and specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module
-    specification.loader.exec_module(module)
-    return module
+script = module("surprisal/test_suites.py")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +29,7 @@ def script() -> ModuleType:
         ("(1;%a%) = (1;%b%)", [False, False, True], 0),
     ],
 )
-def test_formulas(script: ModuleType, text: str, expected: list[bool], chance: float) -> None:
+def test_formulas(text: str, expected: list[bool], chance: float) -> None:
     formula = script.Formula(text)
     values = {
         ("a", "1"): np.array([1.0, 5.0, 2.0]),
@@ -53,7 +41,7 @@ def test_formulas(script: ModuleType, text: str, expected: list[bool], chance: f
 
 
 @pytest.mark.parametrize("text", ["", "(1;%a%)", "a > b", "(1;%a%) >", "__import__('os')", "1 * 2"])
-def test_what_is_no_formula(script: ModuleType, text: str) -> None:
+def test_what_is_no_formula(text: str) -> None:
     with pytest.raises(InputError, match="not a prediction"):
         script.Formula(text)
 
@@ -72,14 +60,10 @@ def suite(*formulas: str, **conditions: list[str]) -> dict[str, Any]:
 
 
 def test_regions_are_sums_over_their_words(
-    script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    models = []
-    for seed in (1, 2):
-        member = checkpoint(seed)
-        models.append(str(tmp_path / f"m{seed}.pt"))
-        save_checkpoint(Path(models[-1]), member.model, member.vocabulary, {}, torch.float32)
+    models = [save(tmp_path / f"m{seed}.pt", checkpoint(seed)) for seed in (1, 2)]
     sentences = "it rains here boxes rains here", "boxes rains here it"
     rows = [reranker.surprisal(each, form="sentences", models=[models[0]], beam=5).rows()
             for each in sentences]  # fmt: skip
@@ -120,7 +104,7 @@ def test_regions_are_sums_over_their_words(
     ],
 )
 def test_what_is_no_suite(
-    content: str | None, message: str, script: ModuleType, tmp_path: Path,
+    content: str | None, message: str, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     if content:

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from reranker.errors import InputError
 from reranker.text.running import read_running_text
+from tests.eval.scripts import module
 from tests.reranker.small_files import write
 
-TEXTS = Path(__file__).resolve().parents[2] / "eval" / "texts"
 Capture = pytest.CaptureFixture[str]
 
 
-def module(name: str) -> Any:
-    """Return a module of eval/texts, which is a folder of scripts and no package."""
-    if str(TEXTS) not in sys.path:
-        sys.path.insert(0, str(TEXTS))
-    return importlib.import_module(name)
-
-
-corpus, size = module("corpus"), module("size")
-sentence_ends = module("sentence_ends")
+corpus, size = module("texts/corpus.py"), module("texts/size.py")
+sentence_ends = module("texts/sentence_ends.py")
 
 
 def make(kind: str, names: list[str], out: Path, *flags: str) -> int:

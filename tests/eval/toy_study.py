@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-TABLES = ROOT / "eval" / "tables"
+from tests.eval.scripts import EVAL
+
+TABLES = EVAL / "tables"
 
 _SUBJECTS = ("The dog", "A child", "The old man", "A cat")
 _OBJECTS = ("the fish", "a bird", "the tree", "a red house")
@@ -60,13 +59,6 @@ rows = [
 ]
 """
 STUDY = DATA + _DOC + LSTM + _TABLES
-
-
-def module(name: str) -> Any:
-    """Return a module of eval/tables, which is a folder of scripts and no package."""
-    if str(TABLES) not in sys.path:
-        sys.path.insert(0, str(TABLES))
-    return importlib.import_module(name)
 
 
 def trees() -> list[str]:
