@@ -8,23 +8,24 @@ The score of ``H`` is divided by a power of the length that the file does not co
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
 from reranker.nbest.dialects.by_sentence import lists_by_sentence
 from reranker.nbest.dialects.candidate_text import finite, linearized
-from reranker.nbest.dialects.recognition import FAIRSEQ_LINE
 from reranker.nbest.dialects.registry import Dialect
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import escaped, split_words
 
+_LINE = re.compile(r"([STHDP])-(?P<sentence>[0-9]{1,12})(?:\t(.*))?", re.DOTALL)
 _UNKNOWN_SOURCE_WORD = "<unk>"
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
     """Return a list for every number from 0 to the greatest, with the words of the ``S`` line."""
-    return map(_list, lists_by_sentence(file, FAIRSEQ_LINE, keep_others=False))
+    return map(_list, lists_by_sentence(file, _LINE, keep_others=False))
 
 
 def _list(raw: RawList) -> RawList:
@@ -32,7 +33,7 @@ def _list(raw: RawList) -> RawList:
     detokenized: list[RawCandidate] = []
     sentence = None
     for line in raw.candidates:
-        match = FAIRSEQ_LINE.match(line.text)
+        match = _LINE.match(line.text)
         if match is None:
             hypotheses.append(line)
             continue

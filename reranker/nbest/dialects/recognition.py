@@ -47,11 +47,11 @@ def is_json(head: Head) -> bool:
     return head.first[:1] == "{" and any(map(_OBJECT.match, head.lines))
 
 
-FAIRSEQ_LINE = re.compile(r"([STHDP])-(?P<sentence>[0-9]{1,12})(?:\t(.*))?", re.DOTALL)
+_HYPOTHESIS = re.compile(r"[HD]-[0-9]{1,12}\t(?:[^\t]*\t)?[^\t]*\([^\t]*")  # a text may have T-34
 
 
 def is_fairseq(head: Head) -> bool:
-    return any(FAIRSEQ_LINE.fullmatch(line) and "\t" in line for line in head.lines)
+    return any(map(_HYPOTHESIS.fullmatch, head.lines))
 
 
 RNNG_LINE = re.compile(r"\s*(?P<sentence>[0-9]{1,12})\s*\|\|\|(.*)", re.DOTALL)

@@ -52,6 +52,23 @@ def test_formats(text: str, expected: str) -> None:
     assert recognise(text.splitlines(keepends=True)) == expected
 
 
+# Names such as T-34 before a tab are no lines of fairseq's, in a text or in columns.
+_TANK = "#FORMAT 4\n#BOS 1 0 0 0\nS-300\t--\tNN\t--\t--\t0\n#EOS 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("S-1\tShe met him.\nS-2\tHe left.\n", None),
+        ("D-1\tA jet.\n", None),
+        (_TANK, "trees"),
+        (_TANK.replace("S-300", "D-300").replace("NN", "$("), "trees"),
+    ],
+)
+def test_names_like_fairseqs(text: str, expected: str | None) -> None:
+    assert recognise(text.splitlines(keepends=True)) == expected
+
+
 @pytest.mark.parametrize("text", ["It was a dark night.\n", "", "\n", "()\n"[1:]])
 def test_no_format(text: str) -> None:
     assert recognise(text.splitlines(keepends=True)) is None
