@@ -6,8 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from reranker.errors import TreeError
+from reranker.nbest.words import escaped
 from reranker.outputs.conllu import parse_bits
-from reranker.plugins.treebanks.pieces import WORD_BRACKETS, broken, piece
+from reranker.plugins.treebanks.pieces import broken, piece
 from reranker.trees.tree import MAX_WORDS, WHITE_SPACE, Tree
 from reranker.trees.treebank import TreePiece
 
@@ -34,7 +36,7 @@ def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterato
         elif len(parts) >= MAX_WORDS:
             problem = f"more than {MAX_WORDS} words"
         else:
-            word, tag = cells[3].translate(WORD_BRACKETS), cells[4].translate(WORD_BRACKETS)
+            word, tag = escaped(cells[3]), escaped(cells[4])
             leaf = word if tag == _NONE else f"({tag} {word})"
             parts.append(f"{before} {leaf}{behind}")
     if start:
@@ -48,10 +50,11 @@ def _piece(start: int, end: int, parts: list[str], problem: str) -> TreePiece:
 
 
 def write(tree: Tree, position: int) -> str:
-    """Return the rows of a tree, and the blank line that ends them. Raises TreeError for a
-    constituent without words."""
-    rows = (
-        f"trees\t0\t{place}\t{word}\t{tag or _NONE}\t{bit}\t-\t-\t-\t-\t*\t-\n"
-        for place, (word, tag, bit) in enumerate(parse_bits(tree))
-    )
+    """Return the rows of a tree, and the blank line that ends them. Raises TreeError for what the
+    format cannot hold."""
+    rows = []
+    for place, (word, tag, bit) in enumerate(parse_bits(tree)):
+        if tag == _NONE:
+            raise TreeError("not-a-tree", f"the tag {_NONE} of {word} means no tag in this format")
+        rows.append(f"trees\t0\t{place}\t{word}\t{tag or _NONE}\t{bit}\t-\t-\t-\t-\t*\t-\n")
     return "".join(rows) + "\n"

@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from reranker.errors import TreeError
-from reranker.plugins.treebanks.pieces import WORD_BRACKETS, broken
+from reranker.nbest.words import escaped
+from reranker.plugins.treebanks.pieces import broken
 from reranker.trees.tree import MAX_DEPTH, MAX_WORDS, ROOT_LABELS, WHITE_SPACE, Tree
 from reranker.trees.treebank import TreePiece
 
@@ -84,8 +85,8 @@ def _tree(words: Sequence[Row], nodes: Mapping[str, Row]) -> tuple[Tree, bool]:
         )
     parts: dict[str, list[_Part]] = {name: [] for name in (*nodes, _ROOT)}
     for place, (row, parent) in enumerate(zip(words, _lowered(words, nodes), strict=True)):
-        word = _symbol(row.word or "", WORD_BRACKETS)
-        leaf = word if row.label == NONE else Tree(_symbol(row.label, _LABEL), (word,))
+        word = escaped(_symbol(row.word or ""))
+        leaf = word if row.label == NONE else Tree(_symbol(row.label).translate(_LABEL), (word,))
         parts[parent].append(_Part(place, place + 1, row.edge == "HD", leaf))
     is_discontinuous = False
     for name in sorted(nodes, key=lambda each: -depths[each]):
@@ -95,7 +96,7 @@ def _tree(words: Sequence[Row], nodes: Mapping[str, Row]) -> tuple[Tree, bool]:
         kept, *others = _blocks(parts[name])
         is_discontinuous = is_discontinuous or bool(others)
         label = row.label if row.edge in ("", NONE) else f"{row.label}-{row.edge}"
-        tree = Tree(_symbol(label, _LABEL), tuple(each.tree for each in kept))
+        tree = Tree(_symbol(label).translate(_LABEL), tuple(each.tree for each in kept))
         part = _Part(kept[0].start, kept[-1].end, row.edge == "HD", tree)
         parts[row.parent] += [part, *(each for other in others for each in other)]
     top = [each.tree for each in sorted(parts[_ROOT])]
@@ -110,7 +111,7 @@ def _tree(words: Sequence[Row], nodes: Mapping[str, Row]) -> tuple[Tree, bool]:
 def parts(roots: Sequence[Tree | str]) -> tuple[list[Row], list[Row]]:
     """Return the words and the constituents below these nodes, constituents before those in them;
     their parents are places among the constituents. Raises TreeError for a constituent without
-    words."""
+    words or without a label, and for a tag that means none."""
     words: list[Row] = []
     nodes: list[Row] = []
     stack: list[tuple[Tree | str, str]] = [(each, _ROOT) for each in reversed(roots)]
@@ -118,7 +119,11 @@ def parts(roots: Sequence[Tree | str]) -> tuple[list[Row], list[Row]]:
         node, parent = stack.pop()
         if isinstance(node, str):
             words.append(Row(NONE, NONE, parent, node))
+        elif not node.label:
+            raise TreeError("not-a-tree", "a bracket without a label")
         elif node.is_preterminal:
+            if node.label == NONE:
+                raise TreeError("not-a-tree", f"the tag {NONE} means no tag in this format")
             words.append(Row(node.label, NONE, parent, str(node.children[0])))
         elif not node.children:
             raise TreeError("not-a-tree", f"{node.label}: a constituent without words")
@@ -188,7 +193,7 @@ def _blocks(parts: list[_Part]) -> list[list[_Part]]:
     return [kept, *(block for block in blocks if block is not kept)]
 
 
-def _symbol(text: str, brackets: dict[int, str]) -> str:
+def _symbol(text: str) -> str:
     if not text or any(letter in WHITE_SPACE for letter in text):
         raise TreeError("not-a-tree", f"{text!r:.60} can be no word or label")
-    return text.translate(brackets)
+    return text

@@ -6,9 +6,6 @@ from reranker.errors import TreeError
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import TreePiece
 
-WORD_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
-"""Brackets in words, which trees in brackets cannot hold."""
-
 
 def piece(line: int, end: int, text: str) -> TreePiece:
     """Return the tree in ``text``, on these lines of the file, as a piece."""

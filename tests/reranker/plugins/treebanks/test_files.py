@@ -169,6 +169,30 @@ def test_what_is_written(capsys: Capture, tmp_path: Path) -> None:
     assert "t.mrg:1: not written: the word #500" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("form", ["export", "conll2012", "tigerxml"])
+def test_backslashes_before_brackets(form: str, tmp_path: Path) -> None:
+    r"""A bracket that a backslash keeps in its word is written -LRB-, without the backslash."""
+    writer = WRITERS[form]
+    text = writer.write(Tree.from_string(r"(TOP (S (SYM f\(x\)) (SYM a\b)))"), 0)
+    there = write(tmp_path / "there", f"{writer.START}{text}{writer.END}")
+    assert said(there) == [r"(TOP (S (SYM f-LRB-x-RRB-) (SYM a\b)))"]
+
+
+@pytest.mark.parametrize(
+    ("form", "tree", "reason"),
+    [
+        ("conll2012", "(TOP (S (- a)))", "the tag - of a means no tag in this format"),
+        ("export", "(TOP (S (-- a)))", "the tag -- means no tag in this format"),
+        ("tigerxml", "(TOP (S (-- a)))", "the tag -- means no tag in this format"),
+        ("export", "(TOP (S ( (NN a))))", "a bracket without a label"),
+        ("tigerxml", "(TOP (S ( (NN a))))", "a bracket without a label"),
+    ],
+)
+def test_what_no_reader_would_understand(form: str, tree: str, reason: str) -> None:
+    with pytest.raises(TreeError, match=f"^{reason}$"):
+        WRITERS[form].write(Tree.from_string(tree), 0)
+
+
 def test_what_tigerxml_can_hold(tmp_path: Path) -> None:
     """Names of words and constituents differ in any sentence; XML has no control characters."""
     long = Tree("TOP", (Tree("S", tuple(Tree("NN", (f"w{n}",)) for n in range(600))),))
