@@ -9,8 +9,9 @@ one follows every tree, as BLLIP's parser prints one after its only tree.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from reranker.files.kinds import is_treebank, kind_of
 from reranker.nbest.data import NBest, RawCandidate
 from reranker.nbest.dialects.registry import Dialect
 from reranker.nbest.lines import Group, NumberedLines
@@ -54,8 +55,15 @@ def _write(nbest: NBest, position: int) -> str:
     return (nbest.candidates[0].bracketed if nbest.candidates else "(TOP )") + "\n"
 
 
+def _candidate_texts(head: Iterable[str]) -> list[str]:
+    """Return the lines that show a notation: none in columns or XML."""
+    lines = list(head)
+    return [] if is_treebank(kind_of("".join(lines))) else [line for line in lines if line.strip()]
+
+
 TREES = Dialect(
     read=lambda file: file.numbered(_lists(file)),
     write=_write,
     notation=None,
+    candidate_texts=_candidate_texts,
 )

@@ -193,6 +193,12 @@ def test_what_no_reader_would_understand(form: str, tree: str, reason: str) -> N
         WRITERS[form].write(Tree.from_string(tree), 0)
 
 
+@pytest.mark.parametrize("text", [TIGER, EXPORT_3, CONLL], ids=["tiger", "export", "conll2012"])
+def test_columns_show_no_notation(text: str, tmp_path: Path, capsys: Capture) -> None:
+    main(["validate", write(tmp_path / "t", text)])
+    assert "format trees\n" in capsys.readouterr().out
+
+
 def test_what_tigerxml_can_hold(tmp_path: Path) -> None:
     """Names of words and constituents differ in any sentence; XML has no control characters."""
     long = Tree("TOP", (Tree("S", tuple(Tree("NN", (f"w{n}",)) for n in range(600))),))
