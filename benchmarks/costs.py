@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import resource
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -45,3 +46,14 @@ def megabytes(field: str, process: int | str = "self") -> float:
     Not ``ru_maxrss``: a child starts with its parent's there.
     """
     return int(status(process).get(field, "0 kB").split()[0]) / 2**10
+
+
+def peak_megabytes(command: Sequence[str]) -> float:
+    """Run a command to its end; return the most memory that it held, asked every 10 ms."""
+    most = 0.0
+    null = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=null, stderr=null) as process:
+        while process.poll() is None:
+            most = max(most, megabytes("VmHWM", process.pid))
+            time.sleep(0.01)
+    return most

@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import argparse
 import math
-import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +22,7 @@ from itertools import count, islice
 from pathlib import Path
 from statistics import median
 
-from benchmarks.costs import timed
+from benchmarks.costs import peak_megabytes, timed
 from benchmarks.servers import RERANK
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.files.table import aligned
@@ -105,16 +103,7 @@ def memory(text: Path, number: int) -> float:
         with text.open(encoding="utf-8") as lines:
             some.write_text("".join(islice(lines, number)), encoding="utf-8")
         command = [*RERANK, "parse", str(some), "--tokens", "--threads", "1", "--models", "fast"]
-        with subprocess.Popen(
-            [*command, "--out", f"{folder}/out"], stderr=subprocess.DEVNULL
-        ) as run:
-            most = 0.0
-            while run.poll() is None:
-                fields = Path(f"/proc/{run.pid}/status").read_text("ascii", "replace")
-                peak = [line for line in fields.splitlines() if line.startswith("VmHWM")]
-                most = max([most, *(int(line.split()[1]) / 2**10 for line in peak)])
-                time.sleep(0.2)
-    return most
+        return peak_megabytes([*command, "--out", f"{folder}/out"])
 
 
 def measured(treebank: str, most_sentences: int) -> Iterator[Series]:

@@ -15,7 +15,6 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -27,7 +26,7 @@ from typing import NamedTuple
 
 import httpx
 
-from benchmarks.costs import Cost, megabytes, timed
+from benchmarks.costs import Cost, peak_megabytes, timed
 from benchmarks.scoring.measure import machine
 from benchmarks.servers import RERANK, serving
 from reranker.checkpoints.ensemble_file import named_models
@@ -145,17 +144,6 @@ def imports(messages: Iterable[str]) -> set[str]:
     environment."""
     lines = (line for line in messages if line.startswith("import time:"))
     return {line.rpartition("|")[2].strip() for line in lines}
-
-
-def peak_megabytes(command: Sequence[str]) -> float:
-    """Return the most memory that the process held, asked every 10 ms."""
-    most = 0.0
-    null = subprocess.DEVNULL
-    with subprocess.Popen(command, stdout=null, stderr=null) as process:
-        while process.poll() is None:
-            most = max(most, megabytes("VmHWM", process.pid))
-            time.sleep(0.01)
-    return most
 
 
 def start_up(given: Input, opened: ExitStack) -> Callable[[], Figures]:

@@ -66,12 +66,13 @@ def main() -> int:
     warnings.simplefilter("ignore", DeprecationWarning)  # nltk calls pyparsing by its old names
     trees = [*islice(map(cleaned, read_treebank([arguments.treebank])), arguments.most)]
     theirs, tables = [*map(_with_nodes_for_words, trees)], [*map(Table, trees)]
+    places = [tree.treepositions() for tree in theirs]  # in the order of a table's numbers
     rows: list[tuple[str, ...]] = [("pattern", "matches", "nltk's", "trees that differ")]
     for text in PATTERNS:
         pattern = Pattern(text)
         ours = [[*members(pattern.matching(table))] for table in tables]
-        positions = zip(trees, tgrep.tgrep_positions(text, theirs), strict=True)
-        numbers = [sorted(map(_Numbers(tree).of, found)) for tree, found in positions]
+        positions = zip(places, tgrep.tgrep_positions(text, theirs), strict=True)
+        numbers = [sorted(map(each.index, found)) for each, found in positions]
         differ = sum(one != other for one, other in zip(ours, numbers, strict=True))
         rows.append((text, *map(str, (sum(map(len, ours)), sum(map(len, numbers)), differ))))
     print(f"{len(trees):,} trees")
@@ -84,22 +85,6 @@ def _with_nodes_for_words(tree: Tree | str) -> Node:
     if isinstance(tree, str):
         return Node(tree, [])
     return Node(tree.label, [*map(_with_nodes_for_words, tree.children)])
-
-
-class _Numbers:
-    """The numbers of a tree's nodes in preorder, by nltk's positions."""
-
-    def __init__(self, tree: Tree) -> None:
-        self._numbers: dict[tuple[int, ...], int] = {}
-        stack: list[tuple[tuple[int, ...], Tree | str]] = [((), tree)]
-        while stack:
-            place, node = stack.pop()
-            self._numbers[place] = len(self._numbers)
-            below = () if isinstance(node, str) else node.children
-            stack += [((*place, number), each) for number, each in enumerate(below)][::-1]
-
-    def of(self, place: tuple[int, ...]) -> int:
-        return self._numbers[place]
 
 
 if __name__ == "__main__":

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from benchmarks.costs import peak_megabytes
 from benchmarks.latency import (
     SAY_IMPORTS,
     imported,
     imports,
     main,
     of_size,
-    peak_megabytes,
     usage,
 )
 from reranker.errors import RerankError
