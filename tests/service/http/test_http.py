@@ -9,18 +9,12 @@ import socket
 import httpx
 import pytest
 
+from tests.service.http.test_connections import answer_to
 from tests.service.requests.test_limits import error_of
 from tests.service.servers import Server, is_closed_on, sentence
 from tests.waiting import PATIENCE
 
 BODY = {"sentences": [sentence("We", "saw", "it")]}
-
-
-def exchange(server: Server, request: bytes) -> bytes:
-    """Return everything that the server sends until it closes the connection."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
-        connection.sendall(request)
-        return b"".join(iter(lambda: connection.recv(100_000), b""))
 
 
 def test_no_redirects(http: httpx.Client) -> None:
@@ -54,7 +48,7 @@ def test_no_redirects(http: httpx.Client) -> None:
 def test_malformed_http_has_the_usual_error(
     server: Server, request_bytes: bytes, status: int
 ) -> None:
-    head, _, body = exchange(server, request_bytes).partition(b"\r\n\r\n")
+    head, _, body = answer_to(server, request_bytes).partition(b"\r\n\r\n")
     lines = head.split(b"\r\n")
     assert lines[0].startswith(b"HTTP/1.1 %d " % status)
     assert b"content-type: application/json" in lines and b"connection: close" in lines
@@ -78,7 +72,7 @@ def test_two_lengths_close_the_connection(server: Server) -> None:
     body = json.dumps(BODY).encode()
     chunked = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
     head += b"Content-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n" % len(chunked)
-    answers = exchange(server, head + chunked + b"GET /info HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    answers = answer_to(server, head + chunked + b"GET /info HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert answers.startswith(b"HTTP/1.1 200") and answers.count(b"HTTP/1.1 ") == 1
 
 
@@ -92,7 +86,7 @@ def test_a_websocket_handshake_is_an_ordinary_request(server: Server) -> None:
             f"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nX-Request-ID: {name}\r\n\r\n"
         )
         before = len(server.log)
-        assert exchange(server, handshake.encode()).startswith(b"HTTP/1.1 " + status)
+        assert answer_to(server, handshake.encode()).startswith(b"HTTP/1.1 " + status)
         server.logged("request", request_id=name)
         assert [line["event"] for line in server.log[before:]] == ["request"]
 

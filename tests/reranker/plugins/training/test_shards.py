@@ -1,4 +1,3 @@
-import json
 import os
 import random
 import signal
@@ -37,7 +36,7 @@ from tests.reranker.plugins.generation import test_pair_run
 from tests.reranker.plugins.training import test_loop
 from tests.reranker.plugins.training.forked import in_processes
 from tests.reranker.plugins.training.runs import train
-from tests.reranker.plugins.training.test_loop import same
+from tests.reranker.plugins.training.test_loop import log, same
 from tests.reranker.toy_trees import DEV, TREES
 
 pytestmark = [
@@ -71,13 +70,6 @@ def run(config: TrainingConfig, folder: Path, processes: Processes = ALONE, **op
 
 def weights(folder: Path) -> dict[str, Tensor]:
     return dict(load_checkpoint(folder / "model.pt").model.state_dict())
-
-
-def rows(folder: Path) -> list[dict[str, float]]:
-    lines = (folder / "log" / "log.jsonl").read_text().splitlines()
-    return [
-        {name: row[name] for name in row if name != "seconds"} for row in map(json.loads, lines)
-    ]
 
 
 @pytest.mark.parametrize("count", range(1, 14))
@@ -176,14 +168,14 @@ def test_any_number_of_processes_gives_the_same_run_to_the_last_bit(
 ) -> None:
     """With dropout; the paper's recipe through averaged SGD and fine-tuning."""
     run(config, tmp_path / "1")
-    expected, curve = weights(tmp_path / "1"), rows(tmp_path / "1")
+    expected, curve = weights(tmp_path / "1"), log(tmp_path / "1")
     if config.recipe == "paper":
         assert read_archive(tmp_path / "1/log/state.pt").content["recipe"]["phase"] >= 2
     assert len(curve) > 10
     for size in sizes:
         folder = tmp_path / str(size)
         assert in_processes(size, folder, partial(run, config, folder)) == [0] * size
-        assert rows(folder) == curve
+        assert log(folder) == curve
         assert same(weights(folder), expected)
         assert {path.name for path in folder.rglob("*")} == {"log", "log.jsonl", "state.pt",
                                                              "model.pt"}  # fmt: skip
@@ -205,7 +197,7 @@ def test_encoder_decoders_are_the_same_too(recipe: Literal["fast", "sgd"], tmp_p
     work(tmp_path / "1")
     expected = dict(load_generator(tmp_path / "1/model.pt").model.state_dict())
     assert in_processes(2, tmp_path / "2", partial(work, tmp_path / "2")) == [0, 0]
-    assert rows(tmp_path / "2") == rows(tmp_path / "1")
+    assert log(tmp_path / "2") == log(tmp_path / "1")
     assert same(dict(load_generator(tmp_path / "2/model.pt").model.state_dict()), expected)
 
 
@@ -227,7 +219,7 @@ def test_span_models_are_the_same_too(tmp_path: Path) -> None:
     expected = dict(load_span_model(tmp_path / "1/model.pt").model.state_dict())
     assert torch.allclose(expected["vectors"][1:], vectors.vectors / vectors.vectors.std())
     assert in_processes(2, tmp_path / "2", partial(work, tmp_path / "2")) == [0, 0]
-    assert rows(tmp_path / "2") == rows(tmp_path / "1")
+    assert log(tmp_path / "2") == log(tmp_path / "1")
     assert same(dict(load_span_model(tmp_path / "2/model.pt").model.state_dict()), expected)
 
 
@@ -283,7 +275,7 @@ def test_a_run_resumes_when_a_process_was_killed_with_any_number_of_processes(
         assert seen[0] == 5, "it went on after the saved state"
 
     assert in_processes(3, tmp_path / "killed", resumed) == [0, 0, 0]
-    assert rows(tmp_path / "killed") == rows(tmp_path / "whole")
+    assert log(tmp_path / "killed") == log(tmp_path / "whole")
     assert same(weights(tmp_path / "killed"), weights(tmp_path / "whole"))
 
 

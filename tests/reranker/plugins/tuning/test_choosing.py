@@ -27,6 +27,7 @@ from tests.reranker.plugins.tuning.tuned_lists import (
     random_lists,
     ranked,
     sure_and_unsure,
+    tuning,
 )
 from tests.reranker.small_files import bllip, write
 
@@ -43,10 +44,7 @@ def test_tables_by_hand(tmp_path: Path, capsys: Capture) -> None:
         entry(1, BEST, 10.0, -10.0),
         entry(2, WORST, 2.0, -20.0),
     ]
-    file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
-    file.write_text(ranked(sentence, sentence))
-    gold.write_text(f"{GOLD}\n{GOLD}\n")
-    assert main(["tune", str(file), str(gold), "--gold-tags"]) == 0
+    assert main([*tuning(tmp_path, ranked(sentence, sentence)), "--gold-tags"]) == 0
     first, second, last = capsys.readouterr().out.split("\n\n", 2)
     table = {line[:10].strip(): line[10:].split() for line in first.splitlines()}
     # F1 = 2 * 3 / (4 + 3) = 85.71 for WORSE, 0 for WORST
@@ -73,10 +71,8 @@ def test_tables_by_hand(tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_without_parser_scores_only_the_models_count(tmp_path: Path, capsys: Capture) -> None:
-    file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
-    file.write_text(ranked([entry(0, WORSE, 3.0, None), entry(1, BEST, 2.0, None)]))
-    gold.write_text(GOLD + "\n")
-    arguments = ["tune", str(file), str(gold)]
+    sentence = [entry(0, WORSE, 3.0, None), entry(1, BEST, 2.0, None)]
+    arguments = tuning(tmp_path, ranked(sentence))
     assert main(arguments) == 0
     printed = capsys.readouterr().out
     assert "W = 1.00" in printed and "W = 0.95" not in printed
@@ -186,12 +182,10 @@ def test_further_weights_must_be_better_by_more_than_chance() -> None:
 
 
 def test_save_and_plot(tmp_path: Path, models: list[str], capsys: Capture) -> None:
-    file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
     sentence = [entry(0, WORSE, 25.0, 0.0, 5.0, 20.0), entry(1, BEST, 10.0, -10.0, 8.0, 2.0)]
-    file.write_text(ranked(*[sentence] * 4))
-    gold.write_text(f"{GOLD}\n" * 4)
     save, picture = tmp_path / "e.toml", tmp_path / "f1.svg"
-    arguments = ["tune", str(file), str(gold), "--models", *models, "--save", str(save)]
+    arguments = [*tuning(tmp_path, ranked(*[sentence] * 4)), "--models", *models]
+    arguments += ["--save", str(save)]
     assert main([*arguments, "--plot", str(picture)]) == 0
     found = read_ensemble_file(save)
     assert [path.resolve() for path in found.paths] == [Path(path).resolve() for path in models]
@@ -211,9 +205,7 @@ def test_save_and_plot(tmp_path: Path, models: list[str], capsys: Capture) -> No
 def test_save_refuses_what_it_would_get_wrong(
     tmp_path: Path, models: list[str], capsys: Capture
 ) -> None:
-    file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
-    file.write_text(ranked([entry(0, BEST, 2.0, -1.0)]))
-    gold.write_text(GOLD + "\n")
+    command = tuning(tmp_path, ranked([entry(0, BEST, 2.0, -1.0)]))
     save = str(tmp_path / "e.toml")
     for flags, reason in (
         (["--save", save], "--save and --models go together"),
@@ -222,20 +214,17 @@ def test_save_refuses_what_it_would_get_wrong(
         (["--models", *models, "--save", save], "has scores of 1 model, --models names 2"),
         (["--models", models[0], "--save", models[0]], "must end in .toml"),
     ):
-        assert main(["tune", str(file), str(gold), *flags]) == 2
+        assert main([*command, *flags]) == 2
         assert reason in capsys.readouterr().err
     assert not Path(save).exists()
-    assert json.loads(file.read_text())  # the input is unchanged
+    assert json.loads(Path(command[1]).read_text())  # the input is unchanged
 
 
 def test_confidence_is_told_saved_and_drawn(
     tmp_path: Path, models: list[str], capsys: Capture
 ) -> None:
-    file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
-    file.write_text(sure_and_unsure(30))
-    gold.write_text(f"{GOLD}\n" * 60)
     save, picture = tmp_path / "e.toml", tmp_path / "c.svg"
-    arguments = ["tune", str(file), str(gold), "--lm-weight", "1", "--folds", "3"]
+    arguments = [*tuning(tmp_path, sure_and_unsure(30)), "--lm-weight", "1", "--folds", "3"]
     saving = ["--models", *models, "--save", str(save), "--plot-confidence", str(picture)]
     assert main([*arguments, *saving]) == 0
     *_, chosen, count, table, bins = capsys.readouterr().out.rstrip().split("\n\n")
@@ -276,11 +265,8 @@ def test_confidence_is_told_saved_and_drawn(
 
 
 def test_too_few_choices_to_learn_from(tmp_path: Path, models: list[str], capsys: Capture) -> None:
-    file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
-    file.write_text(sure_and_unsure(24))
-    gold.write_text(f"{GOLD}\n" * 48)
     save = tmp_path / "e.toml"
-    arguments = ["tune", str(file), str(gold), "--lm-weight", "0.7"]
+    arguments = [*tuning(tmp_path, sure_and_unsure(24)), "--lm-weight", "0.7"]
     assert main([*arguments, "--models", *models, "--save", str(save)]) == 0
     assert capsys.readouterr().out.endswith(
         "confidence: 48 of 48 best trees are not the parser's first; 24 are better: too few to "
@@ -293,10 +279,8 @@ def test_too_few_choices_to_learn_from(tmp_path: Path, models: list[str], capsys
 
 
 def test_a_weight_that_needs_scores(tmp_path: Path, capsys: Capture) -> None:
-    file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
-    file.write_text(ranked([entry(0, WORSE, 3.0, None), entry(1, BEST, 2.0, None)]))
-    gold.write_text(GOLD + "\n")
-    assert main(["tune", str(file), str(gold), "--lm-weight", "0.5"]) == 2
+    sentence = [entry(0, WORSE, 3.0, None), entry(1, BEST, 2.0, None)]
+    assert main([*tuning(tmp_path, ranked(sentence)), "--lm-weight", "0.5"]) == 2
     assert "--lm-weight 0.5: some candidates have no parser score" in capsys.readouterr().err
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from reranker.plugins.tuning.scored_lists import ScoredLists
+from tests.reranker.small_files import write
 
 GOLD = "(TOP (S (NP (A a)) (VP (B b) (NP (C c)))))"  # brackets S, NP, VP, NP
 WORSE = "(S1 (S (NP (A a)) (VP (B b) (C c))))"  # matches 3 of its 3, gold 4
@@ -65,6 +67,13 @@ def random_lists(seed: int, sentences: int, candidates: int, members: int) -> Sc
         np.stack([matched, gold, test], axis=2),
         np.ones(sentences, dtype=np.bool_),
     )
+
+
+def tuning(folder: Path, content: str) -> list[str]:
+    """Write ranked output, and GOLD for each of its sentences; return the command to tune on
+    them."""
+    gold = f"{GOLD}\n" * content.count("\n")
+    return ["tune", write(folder / "r.jsonl", content), write(folder / "gold.mrg", gold)]
 
 
 def sure_and_unsure(pairs: int) -> str:
