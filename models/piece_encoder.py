@@ -136,21 +136,28 @@ class PieceEncoder(nn.Module):
         is_plain = self.embedding.device.type == "cpu" and self.embedding.dtype == torch.float32
         if not is_plain or len(sentences) < 2 or max(lengths) > self.config.positions:
             return [self(pieces) for pieces in sentences]
-        sizes = [step_rows(length, 4) for length in lengths]  # as ``forward`` pads
-        starts = [0, *accumulate(sizes)]
+        starts = [0, *accumulate(lengths)]
         data = self.embedding.new_zeros(step_rows(starts[-1], 4), self.config.size)
         for pieces, start, length in zip(sentences, starts, lengths, strict=False):
             rows = functional.embedding(pieces[pieces != PADDING], self.embedding)
             data[start : start + length] = self.norm(rows + self.positions[:length])
         ones = torch.ones(1, max(lengths), dtype=torch.bool)
+        sizes = [step_rows(length, 4) for length in lengths]  # as ``forward`` pads
         attends = [
             partial(self._attend, length=length, mask=self._mask(ones[:, :length], size))
             for length, size in zip(lengths, sizes, strict=True)
         ]
 
         def attend(rows: Tensor) -> Tensor:
-            *parts, rest = torch.split(rows, [*sizes, len(rows) - starts[-1]])
-            read = [own(part[None])[0] for own, part in zip(attends, parts, strict=True)]
+            *parts, rest = torch.split(rows, [*lengths, len(rows) - starts[-1]])
+            padded = (
+                functional.pad(part, (0, 0, 0, size - len(part)))
+                for part, size in zip(parts, sizes, strict=True)
+            )
+            read = [
+                own(part[None])[0, :length]
+                for own, part, length in zip(attends, padded, lengths, strict=True)
+            ]
             return torch.cat([*read, rest[:, : self.config.size]])
 
         with sdpa_kernel(_QUICK):
