@@ -40,7 +40,9 @@ STAGES: dict[str, list[tuple[ModuleType | type, str]]] = {
     "encoder: products": [(piece_encoder, "_product")],
     "encoder: attention, norms, rest": [(piece_encoder.PieceEncoder, "each")],
     "words and pieces to ids": [(SpanVocabulary, "encode")],
-    "BiLSTM": [(span_model.SpanModel, "read_one"), (span_model.SpanModel, "read_together")],
+    "BiLSTM": [
+        (span_model.SpanModel, name) for name in ("read_one", "read_several", "read_together")
+    ],
     "span table": [(span_table, "table_of")],
     "chart, best tree": [(Chart, "__init__"), (Chart, "best")],
     "k best trees": [(chart_parser, "k_best")],

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 from reranker.models.batch import PADDING
 from reranker.models.dropout import locked_dropout
@@ -24,6 +24,7 @@ from reranker.models.piece_encoder import PieceConfig, PieceEncoder
 
 _NUMBERS_AT_ONCE = 32_768 * 256
 _MOST, _MOST_LAYERS = 4_096, 16
+_STEPS = 8  # that an LSTM reads of several sentences before those that have ended are left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,6 @@ class SpanModel(nn.Module):
         features: Tensor,
         dtype: torch.dtype = torch.float32,
         lengths: Tensor | None = None,
-        encoded: Tensor | None = None,
     ) -> Tensor:
         """Return both directions' outputs at the sentence's start, its words and its end, [n + 2,
         B, 2 H].
@@ -125,11 +125,10 @@ class SpanModel(nn.Module):
         ``words`` [n + 2, B] and ``features`` [n + 2, B, F] have a row for the sentence's start and
         one for its end; of the features, the first is the word vector's row, the next are its
         ``encoder.per_word`` pieces if there is an encoder, the others are rows of letter n-grams;
-        PADDING stands for none. ``dtype`` is that of matrix products. ``encoded`` is the encoder's
-        output, where known.
+        PADDING stands for none. ``dtype`` is that of matrix products.
         """
         config = self.config
-        read_words = self._inputs(words, features, dtype, encoded)
+        read_words = self._inputs(words, features, dtype)
         inputs = locked_dropout(read_words, config.input_dropout, self.training)
         data = inputs.to(dtype)
         for number, (ahead, back) in enumerate(zip(self.forwards, self.backwards, strict=True)):
@@ -193,20 +192,36 @@ class SpanModel(nn.Module):
             loss = loss + _cross_entropy(self.tag_logits(data), hard, tags, share)
         return loss
 
-    def read_one(self, words: Tensor, features: Tensor, encoded: Tensor | None = None) -> Tensor:
-        """Run ``read`` of one sentence, ``words`` [n + 2], for scoring: [n + 2, 1, 2 H]. What
-        ``encoded`` returned for it changes no bit."""
+    def read_one(self, words: Tensor, features: Tensor) -> Tensor:
+        """Run ``read`` of one sentence, ``words`` [n + 2], for scoring: [n + 2, 1, 2 H]."""
         dtype = torch.promote_types(self.embedding.dtype, torch.float32)
-        return self.read(words.unsqueeze(1), features.unsqueeze(1), dtype, encoded=encoded)
+        return self.read(words.unsqueeze(1), features.unsqueeze(1), dtype)
 
-    def encoded(self, features: Sequence[Tensor]) -> list[Tensor | None]:
-        """Return the encoder's output for each of several sentences, [n + 2, 1, size], from their
-        features [n + 2, F]; None without an encoder."""
-        if not self.encoder:
-            return [None] * len(features)
-        per_word = self.encoder.config.per_word
-        pieces = [rows[:, None, 1 : 1 + per_word] for rows in features]
-        return [*self.encoder.each(pieces)]
+    def read_several(self, sentences: Sequence[tuple[Tensor, Tensor]]) -> list[Tensor]:
+        """Run ``read_one`` for several sentences, words [n + 2] and features [n + 2, F]: the same
+        to the last bit. On the CPU in float32 both the encoder and the LSTMs read the rows of
+        several sentences at once, since a weight is read from memory for each product."""
+        is_plain = self.embedding.device.type == "cpu" and self.embedding.dtype == torch.float32
+        if not is_plain or len(sentences) < 2:
+            return [self.read_one(words, features) for words, features in sentences]
+        columns = [(words[:, None], features[:, None]) for words, features in sentences]
+        encoded: Sequence[Tensor | None] = [None] * len(columns)
+        if self.encoder:
+            pieces = slice(1, 1 + self.encoder.config.per_word)
+            encoded = self.encoder.each([features[..., pieces] for _, features in columns])
+        data = [
+            self._inputs(words, features, torch.float32, known)
+            for (words, features), known in zip(columns, encoded, strict=True)
+        ]
+        for ahead, back in zip(self.forwards, self.backwards, strict=True):
+            assert isinstance(ahead, LstmLayer) and isinstance(back, LstmLayer)
+            both = zip(
+                _outputs_of_each(ahead, data),
+                _outputs_of_each(back, [rows.flip(0) for rows in data]),
+                strict=True,
+            )
+            data = [torch.cat([forwards, backwards.flip(0)], 2) for forwards, backwards in both]
+        return data
 
     def read_together(self, words: Tensor, features: Tensor, lengths: Tensor) -> Tensor:
         """Run ``read`` of B sentences of any ``lengths``, for scoring. The result equals that of
@@ -236,9 +251,13 @@ class SpanModel(nn.Module):
             first += step
 
     def _inputs(
-        self, words: Tensor, features: Tensor, dtype: torch.dtype, encoded: Tensor | None
+        self,
+        words: Tensor,
+        features: Tensor,
+        dtype: torch.dtype,
+        encoded: Tensor | None = None,
     ) -> Tensor:
-        """Return [n + 2, B, E]."""
+        """Return [n + 2, B, E]. ``encoded`` is the encoder's output, where known."""
         vector_rows, rows = features[..., 0], features[..., 1:]
         if self.encoder:
             per_word = self.encoder.config.per_word
@@ -278,6 +297,27 @@ def _cross_entropy(logits: Tensor, targets: Tensor, taught: Tensor | None, share
         return loss.sum()
     soft = share * taught.flatten(0, 1)
     return ((1 - soft.sum(1)) * loss).sum() - (soft * log_probabilities).sum()
+
+
+def _outputs_of_each(layer: LstmLayer, sentences: Sequence[Tensor]) -> list[Tensor]:
+    """Return a layer's outputs for each of several sentences [T, 1, D], read side by side: [T, 1,
+    H]."""
+    longest_first = sorted(range(len(sentences)), key=lambda number: -len(sentences[number]))
+    lengths = [len(sentences[number]) for number in longest_first]
+    rows = pad_sequence([sentences[number][:, 0] for number in longest_first])  # [T, B, D]
+    state = layer.initial_state(len(lengths))
+    parts = []
+    for start in range(0, lengths[0], _STEPS):
+        going_on = sum(length > start for length in lengths)
+        some = rows[start : start + _STEPS, :going_on]
+        outputs, state = layer(some, (state[0][:going_on], state[1][:going_on]))
+        parts.append(functional.pad(outputs, (0, 0, 0, len(lengths) - going_on)))
+    outputs = torch.cat(parts)
+    found = {
+        number: outputs[:length, place : place + 1]
+        for place, (number, length) in enumerate(zip(longest_first, lengths, strict=True))
+    }
+    return [found[number] for number in range(len(sentences))]
 
 
 def _both_directions(

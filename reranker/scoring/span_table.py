@@ -126,11 +126,8 @@ def _read(
         for rows, features in map(vocabulary.encode, sentences)
     ]
     with torch.inference_mode():
-        encoded = model.encoded([features for _, features in given])
-    for (rows, features), known in zip(given, encoded, strict=True):
-        with torch.inference_mode():
-            data = model.read_one(rows, features, known)
-        yield data
+        read = model.read_several(given)
+    yield from read
 
 
 def read_together(

@@ -79,6 +79,17 @@ def slowly(
     return found
 
 
+@torch.inference_mode()
+def test_sentences_side_by_side_are_those_of_each_alone_to_the_last_bit() -> None:
+    """Both layers read them, in pieces of several steps, beside longer and shorter ones."""
+    model = build(replace(CONFIG, hidden_sizes=(16, 8)))
+    sentences = [sentence(words, seed) for seed, words in enumerate([5, 1, 30, 14, 15, 5, 40])]
+    for order in (1, -1):
+        given = sentences[::order]
+        for one, read in zip(given, model.read_several(given), strict=True):
+            assert torch.equal(model.read_one(*one), read)
+
+
 @pytest.mark.parametrize("words", [1, 2, 5])
 def test_every_span_is_what_the_equations_say(words: int) -> None:
     model, given = build(), sentence(words)
