@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,3 +37,9 @@ def train(
     """Train a new run with this configuration; returns its dev perplexity. ``start`` is what else
     its class takes."""
     return loop.train(RUNS[type(config)](config, data, dev, **start), out, log_folder, report)
+
+
+def log(folder: Path) -> list[dict[str, float]]:
+    """Return the rows of a log, without the seconds, which no two runs share."""
+    rows = map(json.loads, (folder / "log.jsonl").read_text().splitlines())
+    return [{name: row[name] for name in row if name != "seconds"} for row in rows]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -10,7 +9,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -19,6 +17,7 @@ from torch import Tensor
 from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.commands.main import main
 from reranker.plugins.training.processes import _SET_BY_LAUNCHERS
+from tests.reranker.plugins.training.runs import log
 from tests.reranker.plugins.training.test_command import TREES
 from tests.reranker.small_files import write
 
@@ -59,12 +58,6 @@ def finished(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=280)
 
 
-def curve(folder: str) -> list[dict[str, Any]]:
-    lines = Path(folder, "log.jsonl").read_text().splitlines()
-    rows = map(json.loads, lines)
-    return [{name: row[name] for name in row if name != "seconds"} for row in rows]
-
-
 def weights(path: str) -> list[Tensor]:
     return list(load_checkpoint(Path(path)).model.state_dict().values())
 
@@ -79,7 +72,7 @@ def test_two_processes_train_as_one_does() -> None:
     assert ended.stderr.count("80 training trees, 80 dev trees; logs in runs/two\n") == 1
     assert ended.stderr.count("two.pt: dev perplexity ") == 1
     assert main([*TRAIN, "--out", "one.pt", "--shards", "2"]) == 0
-    assert curve("runs/two") == curve("runs/one")
+    assert log(Path("runs/two")) == log(Path("runs/one"))
     assert same("two.pt", "one.pt")
 
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -25,6 +26,8 @@ from reranker.plugins.training.language_model_run import LanguageModelRun
 from reranker.plugins.training.log import TrainingLog
 from reranker.plugins.training.loss import authors_beta, dev_perplexity, printed_beta
 from reranker.plugins.training.run import Progress
+from tests.reranker.plugins.training import runs
+from tests.reranker.plugins.training.killed import check_resumed
 from tests.reranker.plugins.training.runs import train
 from tests.reranker.toy_trees import DEV, TREES, tree
 
@@ -83,9 +86,7 @@ def run(config: TrainingConfig, folder: Path, **options: Any) -> dict[str, Tenso
 
 
 def log(folder: Path) -> list[dict[str, float]]:
-    """Return the rows of the log, without the seconds, which no two runs share."""
-    rows = [json.loads(line) for line in (folder / "log" / "log.jsonl").read_text().splitlines()]
-    return [{name: row[name] for name in row if name != "seconds"} for row in rows]
+    return runs.log(folder / "log")
 
 
 def same(some: dict[str, Tensor], others: dict[str, Tensor]) -> bool:
@@ -210,59 +211,23 @@ def test_the_form_of_beta_has_its_effect(tmp_path: Path) -> None:
     assert not same(printed, run(authors, tmp_path / "authors"))
 
 
-class Killed:
-    """A training process that gets SIGKILL while it computes batch ``kill_at``.
-
-    Its state was saved last after batch ``save_at``.
-    """
-
-    def __init__(self, config: TrainingConfig, folder: Path, save_at: int, kill_at: int) -> None:
-        child = os.fork()
-        if child == 0:
-            try:
-
-                def report(progress: Progress, loss: float, done: float) -> None:
-                    # Called before the end of the batch, where the state is saved or not.
-                    training.STATE_INTERVAL = -1 if progress.batches == save_at else math.inf
-                    if progress.batches == kill_at:
-                        os.kill(os.getpid(), signal.SIGKILL)
-
-                run(config, folder, report=report)
-            finally:
-                os._exit(1)
-        _, status = os.waitpid(child, 0)
-        assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-        assert not (folder / "model.pt").exists()
-        assert log(folder)[-1]["batches"] > save_at, "a row after the saved state, to be dropped"
-
-
 forks = pytest.mark.skipif(
     torch.cuda.is_available(), reason="this machine has CUDA: autograd cannot go on in a fork"
 )
 fork_warning = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
-@forks
-@fork_warning
 @pytest.mark.parametrize(
-    "config",
-    [FAST, PAPER, replace(PAPER, sequence_length=7, model=ATTENTIVE)],
+    ("config", "batches"),
+    [(FAST, 20), (PAPER, 29), (replace(PAPER, sequence_length=7, model=ATTENTIVE), 19)],
     ids=["fast", "paper", "paper with attention"],
 )
 def test_a_killed_run_goes_on_to_the_same_weights_bit_by_bit(
-    config: TrainingConfig, tmp_path: Path
+    config: TrainingConfig, batches: int, tmp_path: Path
 ) -> None:
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    expected = run(config, whole)
-    batches = int(log(whole)[-1]["batches"])
-    assert batches > 14
-    Killed(config, killed, save_at=3, kill_at=7)
-    Killed(config, killed, save_at=batches - 5, kill_at=batches - 1)
-    first: list[int] = []
-    result = run(config, killed, report=lambda progress, loss, done: first.append(progress.batches))
-    assert first[0] == batches - 4, "it did not start from the beginning"
-    assert same(result, expected)
-    assert log(killed) == log(whole)
+    """Killed near its beginning, and near its end."""
+    check_resumed(partial(train, config, TREES, DEV), tmp_path, saved_after=(3, batches - 5))
+    assert runs.log(tmp_path / "whole")[-1]["batches"] == batches
 
 
 @forks
