@@ -162,7 +162,7 @@ def test_repair_is_off_for_brackets_and_on_for_seq2seq(read: Read) -> None:
     assert rejected(strict[0]) == [(0, 1, "unbalanced")]
 
 
-@pytest.mark.parametrize("text", ["", "\n\n \n", "\ufeff\n"])
+@pytest.mark.parametrize("text", ["", "\n\n \n", "\ufeff", "\ufeff\n"])
 @pytest.mark.parametrize("format_name", ["auto", "rnng", "jsonl", "trees", "seq2seq"])
 def test_an_empty_file_is_an_input_error(read: Read, text: str, format_name: str) -> None:
     with pytest.raises(InputError, match=r"0\.txt has no n-best lists"):

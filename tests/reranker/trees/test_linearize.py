@@ -25,11 +25,6 @@ def code_of(tokens: str, words: str, tags: str) -> str:
     return caught.value.code
 
 
-def test_part_of_speech_nodes_and_root_are_dropped_and_spelling_is_kept() -> None:
-    text = "(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .)))"
-    assert tokens_of(text) == "(S (NP It )NP (VP runs )VP . )S"
-
-
 @pytest.mark.parametrize("root", ["S1", "TOP", "ROOT", ""])
 def test_every_root_wrapper_is_dropped(root: str) -> None:
     assert tokens_of(f"({root} (S (VP (VB Go))))") == "(S (VP Go )VP )S"
@@ -40,10 +35,14 @@ def test_every_root_wrapper_is_dropped(root: str) -> None:
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
+        # Parts of speech and the root are dropped, spelling is kept.
+        ("(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .)))", "(S (NP It )NP (VP runs )VP . )S"),
         ("(S (VP (VB Go)))", "(S (VP Go )VP )S"),  # no wrapper: the tree itself
         ("(NN dog)", "dog"),
         ("(X (S1 (VP (VB Go))))", "(X (S1 (VP Go )VP )S1 )X"),  # only the outermost is a wrapper
         ("(NP Ms. Haag)", "(NP Ms. Haag )NP"),  # words without part of speech
+        ("(NP (NN-HL dog) (NN=1 food))", "(NP dog food )NP"),  # and function tags go with it
+        ("(NP (NN -NONE-) (SYM *))", "(NP -NONE- * )NP"),  # words that look like traces
         ("(S /S 2)", "(S /S 2 )S"),  # the first word would close S if it began with a bracket
         ("(NP (-LRB- -LRB-) (CD 1) (-RRB- -RRB-))", "(NP -LRB- 1 -RRB- )NP"),
         ("(X (NN \\(NP) (NN \\)NP))", "(X \\(NP \\)NP )X"),
@@ -72,10 +71,6 @@ def test_function_tags_are_cut_off(label: str, expected: str) -> None:
     assert tokens_of(f"({label} (DT the) (NN dog))") == f"({expected} the dog ){expected}"
 
 
-def test_function_tags_of_words_go_with_their_part_of_speech() -> None:
-    assert tokens_of("(NP (NN-HL dog) (NN=1 food))") == "(NP dog food )NP"
-
-
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
@@ -91,10 +86,6 @@ def test_function_tags_of_words_go_with_their_part_of_speech() -> None:
 )
 def test_traces_go_and_so_do_constituents_that_held_nothing_else(text: str, tokens: str) -> None:
     assert tokens_of(text) == tokens
-
-
-def test_a_word_that_looks_like_a_trace_stays() -> None:
-    assert tokens_of("(NP (NN -NONE-) (SYM *))") == "(NP -NONE- * )NP"
 
 
 def test_is_word() -> None:

@@ -297,12 +297,6 @@ def test_lost_lines_do_not_shift_the_rest(read: Read) -> None:
     assert summary(second) == ("1", [], [(0, 11, "not-a-tree")])
 
 
-@pytest.mark.parametrize("text", ["", "\n \n\n", "\ufeff"])
-def test_an_empty_file_is_an_input_error(read: Read, text: str) -> None:
-    with pytest.raises(InputError, match=r"parses\.txt has no n-best lists"):
-        read(text)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
