@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 
 from reranker.commands import answers, parser_flags, text_files
 from reranker.errors import InputError
+from reranker.files.opening import file_sha256
+from reranker.parsers.choice import ParserChoice
 from reranker.process.flags import positive
+from reranker.ranking import Weighing
 
 EXAMPLES = """examples:
   echo "They served coffee and cake to the guests." | rerank parse -
@@ -68,6 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--least-sure needs the parser chart; no other parser says how sure it is")
     inputs: list[str | Path] = [*paths, *parser_flags.inputs(choice)]
     plan = answers.Plan.of(arguments, inputs, parser_flags.models(arguments))
+    is_tree_alone = arguments.output in ("best", "pretty", "brackets") and not arguments.least_sure
+    if is_tree_alone and _agree(choice, plan):
+        choice = replace(choice, settings=replace(choice.settings, candidates=1))
     sources, others = text_files.checked_texts(paths)
     text = text_files.ParsedText(arguments, choice, sources, arguments.form)
     with contextlib.closing(text):
@@ -77,3 +84,15 @@ def run(arguments: argparse.Namespace) -> int:
             text.start()
         code = answers.write(plan, text, least_sure_count=arguments.least_sure or 0)
     return 1 if others or text.faults else code
+
+
+def _agree(choice: ParserChoice, plan: answers.Plan) -> bool:
+    """Return whether the best tree is the parser's first: the model that ranks the trees is the
+    parser's own (``--models fast``)."""
+    models = plan.models
+    if choice.names != ["chart"] or choice.settings.candidates is not None:
+        return False
+    if len(models.paths) != 1 or replace(plan.weighing, member_weights=()) != Weighing():
+        return False
+    digests = models.sha256 or [file_sha256(path) for path in models.paths]
+    return [*digests] == [*choice.model_identities().values()]

@@ -62,6 +62,40 @@ def test_a_tree_for_each_sentence(tmp_path: Path, flags: list[str], capsys: Capt
     assert " of 4 trees; 6 candidates ranked, 1 rejected, 1 sentence without" in printed.err
 
 
+@pytest.mark.parametrize(
+    ("more", "candidates"),
+    [
+        ((), 2),
+        (("--output", "brackets"), 2),
+        (("--candidates", "3"), 6),
+        (("--output", "ranked"), 40),
+        (("--output", "conllu"), 40),  # says how sure the choice is
+        (("--criterion", "token-perplexity"), 40),
+        (("--models", "best"), 40),
+    ],
+)
+def test_no_candidates_that_the_parsers_own_model_would_not_choose(
+    more: tuple[str, ...], candidates: int, tmp_path: Path, capsys: Capture
+) -> None:
+    file = write(
+        tmp_path / "t.txt", "They served coffee and cake to the guests.\nI saw her duck.\n"
+    )
+    assert main(["parse", file, "--sentences", "--models", "fast", "--threads", "1", *more]) == 0
+    assert f" of 2 trees; {candidates} candidates ranked" in capsys.readouterr().err
+
+
+def test_the_parsers_own_model_chooses_its_first_tree(tmp_path: Path, capsys: Capture) -> None:
+    file = write(
+        tmp_path / "t.txt", "They served coffee and cake to the guests.\nI saw her duck.\n"
+    )
+    printed = []
+    for more in ((), ("--candidates", "20")):
+        flags = ["--sentences", "--models", "fast", "--threads", "1", *more]
+        assert main(["parse", file, *flags]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1] and printed[0].count("(TOP") == 2
+
+
 def test_ranked_output_says_where_words_are(tmp_path: Path, flags: list[str]) -> None:
     file, out = write(tmp_path / "t.txt", TEXT), tmp_path / "out"
     arguments = ["parse", file, *flags, "--output", "ranked", "--lm-weight", "0.5"]
