@@ -47,7 +47,7 @@ class ChartParser:
         self._punctuation = self._member.punctuation
         self._candidates = settings.candidates or CHART_CANDIDATES
         self._is_batched = self._member.model.embedding.device.type != "cpu"
-        self.batch_sizes = (1, 64, 256) if self._is_batched else (1, 4, 8)
+        self.batch_sizes = (1, 64, 256) if self._is_batched else (1, 4, 16)
         if self._is_batched:  # one thread computes while another waits for the GPU
             self.most_jobs = 2
         self._cancellation = Cancellation()

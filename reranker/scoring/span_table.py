@@ -64,7 +64,7 @@ class TreeValues(NamedTuple):
 
 
 # Sentences whose words the encoder reads at once; with more, products are hardly faster.
-_AT_ONCE, _AT_ONCE_ON_A_GPU = 8, 64
+_AT_ONCE, _AT_ONCE_ON_A_GPU = 16, 64
 _MOST_WORDS = 4_096  # of those sentences, padding included
 
 
