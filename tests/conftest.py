@@ -4,11 +4,14 @@ nor on its speed. In CI nothing is skipped for want of a package or of data.
 torch is not imported here: the tests of the modules that do without it should too.
 """
 
+import contextlib
 import gc
+import importlib
 import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -50,6 +53,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         others = [each for each in items if each.get_closest_marker("plugins")]
         config.hook.pytest_deselected(items=others)
         items[:] = [each for each in items if not each.get_closest_marker("plugins")]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Import this worker's share of the test files before it collects all of them: pytest keeps
+    what it has compiled, and without that every worker would compile every file."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1:
+        worker = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
+        folders = filter(Path.is_dir, map(Path, session.config.args))
+        files = {file.resolve() for folder in folders for file in folder.rglob("test_*.py")}
+        ignored = {file for each in collect_ignore for file in _files(each)}
+        for file in sorted(files - ignored)[worker::workers]:
+            name = ".".join(file.relative_to(tests.checkout.ROOT).with_suffix("").parts)
+            # What fails does so again when it is collected, and is reported then.
+            with contextlib.suppress(Exception, pytest.skip.Exception):
+                importlib.import_module(name)
+
+
+def _files(name: str) -> Iterable[Path]:
+    """Return a file of this folder, or the files of one of its folders."""
+    path = tests.checkout.ROOT / "tests" / name
+    return path.rglob("*.py") if path.is_dir() else [path]
 
 
 # Without bytecode, as under PYTHONDONTWRITEBYTECODE, each of the hundreds of processes that tests
