@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -41,11 +42,6 @@ from tests.checkout import TOY_PARSER
 from tests.reranker.plugins.cluster.lists import printed, write_shard
 
 
-@pytest.fixture(scope="module")
-def checkpoints(models: list[str]) -> list[bytes]:
-    return [Path(path).read_bytes() for path in models]
-
-
 @pytest.fixture
 def wanted(tmp_path: Path) -> list[Shard]:
     """Return two shards of 7 and 3 sentences."""
@@ -55,72 +51,92 @@ def wanted(tmp_path: Path) -> list[Shard]:
     return shards(expanded([f"{tmp_path}/lists/*.txt"]), "ranked", {}, 10)
 
 
-def _ranker(
-    wanted: list[Shard], out: str, models: list[str], checkpoints: list[bytes], output: str
-) -> RankActor:
-    named = named_models(models, pins=map(file_sha256, models))
-    ranked = RankTask(named, "sum", "cpu", 1, "exact", output, False, None)
-    return RankActor(wanted, out, ranked, checkpoints)
+class Workers(NamedTuple):
+    """Workers of a run that writes below ``out``."""
+
+    out: str
+    models: list[str]
+
+    @property
+    def storage(self) -> Storage:
+        return Storage(self.out)
+
+    def ranker(
+        self, wanted: list[Shard], output: str = "best", parser: ParserChoice | None = None
+    ) -> RankActor:
+        named = named_models(self.models, pins=map(file_sha256, self.models))
+        ranked = RankTask(named, "sum", "cpu", 1, "exact", output, False, None, parser)
+        return RankActor(
+            wanted, self.out, ranked, [Path(path).read_bytes() for path in self.models]
+        )
+
+    def read(self, wanted: list[Shard]) -> list[Batch]:
+        reading = ShardReader(tuple(wanted), self.out, ReadOptions())
+        return list(reading({"shard": range(len(wanted))}))
+
+    def rank(self, wanted: list[Shard]) -> list[Batch]:
+        """Read and rank all of the shards."""
+        return list(map(self.ranker(wanted), self.read(wanted)))
+
+    def join(self, wanted: list[Shard], rows: Iterable[Batch]) -> None:
+        for shard, end in zip(wanted, _ends(rows), strict=True):
+            assert isinstance(joined(shard, self.out, **end), FinishedShard)
+
+    def record(self, shard: Shard) -> FinishedShard:
+        found = FinishedShard.from_bytes(self.storage.read(shard.record))
+        assert found is not None
+        return found
+
+    def check(self, wanted: list[Shard], output: str = "best") -> None:
+        """Assert that the outputs are what `rerank` prints."""
+        for shard in wanted:
+            expected = printed(
+                shard.url, self.models, Path(f"{self.out}-expected"), "--output", output
+            )
+            assert Path(self.out, shard.name).read_bytes() == expected
 
 
-def _rows(wanted: list[Shard], out: str) -> list[Batch]:
-    reading = ShardReader(tuple(wanted), out, ReadOptions())
-    return list(reading({"shard": range(len(wanted))}))
+@pytest.fixture
+def workers(models: list[str], tmp_path: Path) -> Workers:
+    return Workers(str(tmp_path / "out"), models)
+
+
+def _ends(rows: Iterable[Batch]) -> list[dict[str, Any]]:
+    """Return for each shard what ``joined`` takes of its last row."""
+    return [json.loads(row["content"][0]) for row in rows if row["kind"] == [work.END]]
 
 
 def _of(wanted: list[Shard], block: int) -> list[Shard]:
     return [replace(shard, block=block) for shard in wanted]
 
 
-def _joined(wanted: list[Shard], out: str, rows: Iterable[Batch]) -> None:
-    for row in rows:
-        if row["kind"] == [work.END]:
-            end = json.loads(row["content"][0])
-            record = joined(wanted[row["shard"][0]], out, **end)
-            assert isinstance(record, FinishedShard)
-
-
-def _make(wanted: list[Shard], out: str, models: list[str], checkpoints: list[bytes]) -> None:
-    """Read, rank and join all of the shards."""
-    ranker = _ranker(wanted, out, models, checkpoints, "best")
-    _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
+def _firsts(rows: Iterable[Batch], kind: str) -> list[int]:
+    return [row["first"][0] for row in rows if row["kind"] == [kind]]
 
 
 @pytest.mark.parametrize(("block", "output"), [(1, "best"), (3, "ranked"), (100, "best")])
 def test_shards_are_what_rerank_prints_for_blocks_of_any_size_in_any_order(
-    wanted: list[Shard],
-    models: list[str],
-    checkpoints: list[bytes],
-    tmp_path: Path,
-    block: int,
-    output: str,
+    wanted: list[Shard], workers: Workers, block: int, output: str
 ) -> None:
-    out, wanted = str(tmp_path / "out"), _of(wanted, block)
-    ranker = _ranker(wanted, out, models, checkpoints, output)
-    rows = _rows(wanted, out)
-    _joined(wanted, out, [ranker(row) for row in reversed(rows)][::-1])
-    for shard in wanted:
-        expected = printed(shard.url, models, tmp_path / "expected", "--output", output)
-        assert (tmp_path / "out" / shard.name).read_bytes() == expected
-    assert not Storage(out).sizes("_rerank/parts")
+    wanted = _of(wanted, block)
+    ranker = workers.ranker(wanted, output)
+    workers.join(wanted, [ranker(row) for row in reversed(workers.read(wanted))][::-1])
+    workers.check(wanted, output)
+    assert not workers.storage.sizes("_rerank/parts")
 
 
 def test_blocks_whose_parts_are_there_are_not_ranked_again(
-    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
+    wanted: list[Shard], workers: Workers
 ) -> None:
-    out, wanted = str(tmp_path / "out"), _of(wanted, 2)
-    ranker = _ranker(wanted, out, models, checkpoints, "best")
-    before = _rows(wanted, out)
-    assert [row["first"][0] for row in before if row["kind"] == [work.LISTS]] == [0, 2, 4, 6, 0, 2]
+    wanted = _of(wanted, 2)
+    ranker, before = workers.ranker(wanted), workers.read(wanted)
+    assert _firsts(before, work.LISTS) == [0, 2, 4, 6, 0, 2]
     ranker(before[1])
-    after = _rows(wanted, out)
-    assert [row["first"][0] for row in after if row["kind"] == [work.LISTS]] == [0, 4, 6, 0, 2]
-    assert [row["first"][0] for row in after if row["kind"] == [work.DONE]] == [2]
-    _joined(wanted, out, [ranker(row) for row in after])
-    for shard in wanted:
-        assert (tmp_path / "out" / shard.name).read_bytes() == printed(
-            shard.url, models, tmp_path / "expected"
-        )
+    after = workers.read(wanted)
+    assert _firsts(after, work.LISTS) == [0, 4, 6, 0, 2]
+    assert _firsts(after, work.DONE) == [2]
+    workers.join(wanted, map(ranker, after))
+    workers.check(wanted)
 
 
 def _truncated(content: bytes) -> bytes:
@@ -144,92 +160,74 @@ def _emptied(content: bytes) -> bytes:
 
 @pytest.mark.parametrize("damage", [_truncated, _flipped, _zeroed, _emptied])
 def test_a_damaged_part_is_computed_again(
-    damage: Callable[[bytes], bytes],
-    wanted: list[Shard],
-    models: list[str],
-    checkpoints: list[bytes],
-    tmp_path: Path,
+    damage: Callable[[bytes], bytes], wanted: list[Shard], workers: Workers
 ) -> None:
-    out, wanted = str(tmp_path / "out"), _of(wanted, 2)
-    ranker = _ranker(wanted, out, models, checkpoints, "best")
-    for row in _rows(wanted, out)[:3]:
+    wanted = _of(wanted, 2)
+    ranker = workers.ranker(wanted)
+    for row in workers.read(wanted)[:3]:
         ranker(row)
-    part = tmp_path / "out" / wanted[0].part(2)
+    part = Path(workers.out, wanted[0].part(2))
     part.write_bytes(damage(part.read_bytes()))
-    rows = _rows(wanted, out)
-    assert [row["first"][0] for row in rows if row["kind"] == [work.LISTS]] == [2, 6, 0, 2]
-    assert [row["first"][0] for row in rows if row["kind"] == [work.DONE]] == [0, 4]
-    _joined(wanted, out, [ranker(row) for row in rows])
-    for shard in wanted:
-        assert (tmp_path / "out" / shard.name).read_bytes() == printed(
-            shard.url, models, tmp_path / "expected"
-        )
-    record = FinishedShard.from_bytes(Storage(out).read(wanted[0].record))
-    assert record is not None
-    assert record.warnings == [f"{part}: damaged; its sentences are computed again"]
+    rows = workers.read(wanted)
+    assert _firsts(rows, work.LISTS) == [2, 6, 0, 2]
+    assert _firsts(rows, work.DONE) == [0, 4]
+    workers.join(wanted, map(ranker, rows))
+    workers.check(wanted)
+    warning = f"{part}: damaged; its sentences are computed again"
+    assert workers.record(wanted[0]).warnings == [warning]
 
 
 def test_a_shard_is_not_made_of_a_part_that_was_damaged_meanwhile(
-    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
+    wanted: list[Shard], workers: Workers
 ) -> None:
-    out, wanted = str(tmp_path / "out"), _of(wanted, 2)
-    ranker = _ranker(wanted, out, models, checkpoints, "best")
-    rows = [ranker(row) for row in _rows(wanted, out)]
-    part = tmp_path / "out" / wanted[0].part(2)
+    wanted = _of(wanted, 2)
+    end, _ = _ends(workers.rank(wanted))
+    part = Path(workers.out, wanted[0].part(2))
     part.write_bytes(_flipped(part.read_bytes()))
-    end = next(json.loads(row["content"][0]) for row in rows if row["kind"] == [work.END])
-    assert joined(wanted[0], out, **end) == (
+    assert joined(wanted[0], workers.out, **end) == (
         f"{part}: damaged; the same command computes its sentences again"
     )
-    assert not (tmp_path / "out" / wanted[0].name).exists()
-    _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
-    assert (tmp_path / "out" / wanted[0].name).read_bytes() == printed(
-        wanted[0].url, models, tmp_path / "expected"
-    )
+    assert not Path(workers.out, wanted[0].name).exists()
+    workers.join(wanted, workers.rank(wanted))
+    workers.check(wanted[:1])
 
 
 def test_finished_shards_are_compared_with_their_hash_where_that_is_asked_for(
-    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
+    wanted: list[Shard], workers: Workers
 ) -> None:
-    out = str(tmp_path / "out")
-    _make(wanted, out, models, checkpoints)
-    assert sorted(finished(Storage(out), wanted, verify=True)) == ["a.jsonl", "b.jsonl"]
-    shard = tmp_path / "out/a.jsonl"
+    workers.join(wanted, workers.rank(wanted))
+    assert sorted(finished(workers.storage, wanted, verify=True)) == ["a.jsonl", "b.jsonl"]
+    shard = Path(workers.out, "a.jsonl")
     shard.write_bytes(_flipped(shard.read_bytes()))
-    assert sorted(finished(Storage(out), wanted)) == ["a.jsonl", "b.jsonl"]
-    assert list(finished(Storage(out), wanted, verify=True)) == ["b.jsonl"]
+    assert sorted(finished(workers.storage, wanted)) == ["a.jsonl", "b.jsonl"]
+    assert list(finished(workers.storage, wanted, verify=True)) == ["b.jsonl"]
 
 
 def test_parts_of_another_block_size_are_not_mistaken_for_ones_of_this(
-    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
+    wanted: list[Shard], workers: Workers
 ) -> None:
-    out, wanted = str(tmp_path / "out"), _of(wanted, 2)
-    other = _of(wanted, 3)
-    _ranker(other, out, models, checkpoints, "best")(_rows(other, out)[0])
-    _make(wanted, out, models, checkpoints)
-    assert (tmp_path / "out/a.jsonl").read_bytes() == printed(
-        wanted[0].url, models, tmp_path / "expected"
-    )
+    wanted, other = _of(wanted, 2), _of(wanted, 3)
+    workers.ranker(other)(workers.read(other)[0])
+    workers.join(wanted, workers.rank(wanted))
+    workers.check(wanted[:1])
 
 
 def test_finished_shards_are_known_until_they_their_input_or_settings_change(
-    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
+    wanted: list[Shard], workers: Workers, tmp_path: Path
 ) -> None:
-    out = str(tmp_path / "out")
-    _make(wanted, out, models, checkpoints)
-    records = finished(Storage(out), wanted)
+    workers.join(wanted, workers.rank(wanted))
+    records = finished(workers.storage, wanted)
     # Lists 0 and 5 have a broken candidate; lists of 1 to 4 usable ones.
     assert records["a.jsonl"].counts["sentences"] == 7
     assert records["a.jsonl"].counts["rejected"] == 2
     assert records["a.jsonl"].counts["candidates"] == 1 + 2 + 3 + 4 + 1 + 2 + 3
     (tmp_path / "out/a.jsonl").write_text("cut off")
-    assert list(finished(Storage(out), wanted)) == ["b.jsonl"]
+    assert list(finished(workers.storage, wanted)) == ["b.jsonl"]
     files = expanded([f"{tmp_path}/lists/*.txt"])
-    assert not finished(Storage(out), shards(files, "ranked", {"lm_weight": 0.5}, 10))
+    assert not finished(workers.storage, shards(files, "ranked", {"lm_weight": 0.5}, 10))
     write_shard(tmp_path / "lists/b.txt", 7, 4)
-    assert not finished(
-        Storage(out), shards(expanded([f"{tmp_path}/lists/*.txt"]), "ranked", {}, 10)
-    )
+    files = expanded([f"{tmp_path}/lists/*.txt"])
+    assert not finished(workers.storage, shards(files, "ranked", {}, 10))
 
 
 class _KilledBeforeTheRecord(Storage):
@@ -240,61 +238,50 @@ class _KilledBeforeTheRecord(Storage):
 
 
 def test_a_shard_without_its_record_is_not_taken_for_the_one_before(
-    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
+    wanted: list[Shard], workers: Workers
 ) -> None:
     """The older shard has other settings, and by chance the same length."""
-    out = str(tmp_path / "out")
-    ranker = _ranker(wanted, out, models, checkpoints, "best")
-    _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
-    size = Storage(out).sizes()[wanted[0].name]
+    workers.join(wanted, workers.rank(wanted))
+    size = workers.storage.sizes()[wanted[0].name]
     changed = [replace(shard, key="b" * 16) for shard in wanted]
-    ranker = _ranker(changed, out, models[:1], checkpoints[:1], "best")
-    rows = [ranker(row) for row in _rows(changed, out)]
-    (end,) = (row for row in rows if row["kind"] == [work.END] and row["shard"] == [0])
+    end, _ = _ends(workers._replace(models=workers.models[:1]).rank(changed))
     with pytest.raises(KeyboardInterrupt):
-        join(_KilledBeforeTheRecord(out), changed[0], **json.loads(end["content"][0]))
-    (tmp_path / "out" / wanted[0].name).write_bytes(b"x" * size)
-    assert list(finished(Storage(out), wanted)) == ["b.jsonl"]
+        join(_KilledBeforeTheRecord(workers.out), changed[0], **end)
+    Path(workers.out, wanted[0].name).write_bytes(b"x" * size)
+    assert list(finished(workers.storage, wanted)) == ["b.jsonl"]
 
 
 def test_a_shard_whose_record_a_kill_prevented_is_the_runs_own(
-    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
+    wanted: list[Shard], workers: Workers
 ) -> None:
     """Killed after the file has got its name, once where there was none and once where there was
     that of other settings."""
-    out = str(tmp_path / "out")
     for shard in (wanted[0], replace(wanted[0], key="b" * 16)):
-        ranker = _ranker([shard], out, models, checkpoints, "best")
-        rows = [ranker(row) for row in _rows([shard], out)]
-        (end,) = (json.loads(row["content"][0]) for row in rows if row["kind"] == [work.END])
+        (end,) = _ends(workers.rank([shard]))
         for _ in range(2):
             with pytest.raises(KeyboardInterrupt):
-                join(_KilledBeforeTheRecord(out), shard, **end)
-            check_outputs(Storage(out), [shard])
-        assert isinstance(joined(shard, out, **end), FinishedShard)
-        assert list(finished(Storage(out), [shard])) == [shard.name]
-        assert not [each for each in (tmp_path / "out/_rerank/begun").rglob("*") if each.is_file()]
+                join(_KilledBeforeTheRecord(workers.out), shard, **end)
+            check_outputs(workers.storage, [shard])
+        assert isinstance(joined(shard, workers.out, **end), FinishedShard)
+        assert list(finished(workers.storage, [shard])) == [shard.name]
+        begun = Path(workers.out, "_rerank/begun")
+        assert not [each for each in begun.rglob("*") if each.is_file()]
 
 
-def test_a_file_that_no_record_names_is_not_replaced(
-    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
-) -> None:
-    out, place = str(tmp_path / "out"), tmp_path / "out" / wanted[0].name
-    ranker = _ranker(wanted, out, models, checkpoints, "best")
-    rows = [ranker(row) for row in _rows(wanted, out)]
-    (end, _) = (json.loads(row["content"][0]) for row in rows if row["kind"] == [work.END])
+def test_a_file_that_no_record_names_is_not_replaced(wanted: list[Shard], workers: Workers) -> None:
+    """Whether there was none, or that of a killed run was in its place."""
+    place = Path(workers.out, wanted[0].name)
+    end, _ = _ends(workers.rank(wanted))
     message = f"{place}: not a file that this run may replace"
-    place.write_text("somebody's")
-    with pytest.raises(InputError, match=message):
-        check_outputs(Storage(out), wanted)
-    assert message in str(joined(wanted[0], out, **end))
-    place.unlink()
-    with pytest.raises(KeyboardInterrupt):
-        join(_KilledBeforeTheRecord(out), wanted[0], **end)
-    place.write_text("somebody's")  # in place of the killed run's file
-    with pytest.raises(InputError, match=message):
-        check_outputs(Storage(out), wanted)
-    assert message in str(joined(wanted[0], out, **end))
+    for was_killed in (False, True):
+        if was_killed:
+            place.unlink()
+            with pytest.raises(KeyboardInterrupt):
+                join(_KilledBeforeTheRecord(workers.out), wanted[0], **end)
+        place.write_text("somebody's")
+        with pytest.raises(InputError, match=message):
+            check_outputs(workers.storage, wanted)
+        assert message in str(joined(wanted[0], workers.out, **end))
     assert place.read_text() == "somebody's"
 
 
@@ -314,9 +301,9 @@ def test_the_runs_own_folder_may_be_somebody_elses(
         check_outputs(Storage(f"{tmp_path}/out"), wanted)
 
 
-def test_a_shard_that_is_no_nbest_file_fails_alone(wanted: list[Shard], tmp_path: Path) -> None:
+def test_a_shard_that_is_no_nbest_file_fails_alone(wanted: list[Shard], workers: Workers) -> None:
     Path(wanted[0].url).write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
-    rows = _rows(wanted, str(tmp_path / "out"))
+    rows = workers.read(wanted)
     assert [(row["shard"], row["kind"]) for row in rows] == [
         ([0], [work.FAILED]),
         ([1], [work.LISTS]),
@@ -326,27 +313,20 @@ def test_a_shard_that_is_no_nbest_file_fails_alone(wanted: list[Shard], tmp_path
 
 
 def test_what_is_left_of_a_damaged_file_is_ranked_and_the_damage_reported(
-    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
+    wanted: list[Shard], workers: Workers, tmp_path: Path
 ) -> None:
     packed = gzip.compress(Path(wanted[0].url).read_bytes())
     damaged = tmp_path / "damaged.txt.gz"
     damaged.write_bytes(packed[: len(packed) // 2])
-    cut, out = shards(expanded([str(damaged)]), "best", {}, 2), str(tmp_path / "out")
-    _make(cut, out, models, checkpoints)
-    expected = printed(str(damaged), models, tmp_path / "expected")
-    assert (tmp_path / "out" / cut[0].name).read_bytes() == expected
-    record = FinishedShard.from_bytes(Storage(out).read(cut[0].record))
-    assert record is not None
-    assert "cut short" in record.rejected[-1]["message"]
+    cut = shards(expanded([str(damaged)]), "best", {}, 2)
+    workers.join(cut, workers.rank(cut))
+    workers.check(cut)
+    assert "cut short" in workers.record(cut[0]).rejected[-1]["message"]
 
 
-def test_an_output_that_cannot_be_written_is_told(
-    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    ranker = _ranker(wanted, str(out), models, checkpoints, "best")
-    rows = _rows(wanted, str(out))
-    out.write_text("a file where the folder should be")
+def test_an_output_that_cannot_be_written_is_told(wanted: list[Shard], workers: Workers) -> None:
+    ranker, rows = workers.ranker(wanted), workers.read(wanted)
+    Path(workers.out).write_text("a file where the folder should be")
     answer = ranker(rows[0])
     assert answer["kind"] == [work.BROKEN]
     assert b"cannot be written" in answer["content"][0]
@@ -354,24 +334,21 @@ def test_an_output_that_cannot_be_written_is_told(
 
 @pytest.mark.parametrize(("block", "output"), [(1, "best"), (3, "ranked"), (100, "json")])
 def test_text_becomes_what_rerank_parse_prints(
-    models: list[str], checkpoints: list[bytes], tmp_path: Path, block: int, output: str
+    workers: Workers, tmp_path: Path, block: int, output: str
 ) -> None:
     """The parser crashes at a sentence, and a byte of the last one is not UTF-8."""
-    text, out, expected = tmp_path / "a.txt", tmp_path / "out", tmp_path / "expected"
+    text, expected, models = tmp_path / "a.txt", tmp_path / "expected", workers.models
     text.write_bytes(b"We saw it. We crash here.\n\nThe man (with eyes) isn't\nthere! We \xff it.")
     flags = ["--parser-command", TOY_PARSER, "--models", *models, "--threads", "1", "--jobs", "1"]
     arguments = ["parse", str(text), *flags, "--output", output, "--out", str(expected)]
     assert main(arguments) == 1
 
     wanted = shards(expanded([str(text)]), output, {}, block)
-    reading = ShardReader(tuple(wanted), str(out), TextOptions("text", "gum", 200))
-    named = named_models(models, pins=map(file_sha256, models))
-    parser = ParserChoice(command=TOY_PARSER)
-    ranked = RankTask(named, "sum", "cpu", 1, "exact", output, False, None, parser)
-    ranker = RankActor(wanted, str(out), ranked, checkpoints)
-    _joined(wanted, str(out), [ranker(row) for row in reading({"shard": [0]})])
-    assert (out / wanted[0].name).read_bytes() == expected.read_bytes()
-    record = finished(Storage(str(out)), wanted)[wanted[0].name]
+    reading = ShardReader(tuple(wanted), workers.out, TextOptions("text", "gum", 200))
+    ranker = workers.ranker(wanted, output, ParserChoice(command=TOY_PARSER))
+    workers.join(wanted, map(ranker, reading({"shard": [0]})))
+    assert Path(workers.out, wanted[0].name).read_bytes() == expected.read_bytes()
+    record = finished(workers.storage, wanted)[wanted[0].name]
     assert record.counts["sentences"] == 4
     assert record.counts["faults"] == 1
     assert record.warnings == [f"{text}:4: byte 0xff is not UTF-8; U+FFFD is in its place"]
@@ -399,23 +376,23 @@ def test_what_is_not_text_fails_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("block", "to"), [(1, "jsonl"), (3, "berkeley"), (100, "opennmt")])
 def test_lists_are_converted_as_rerank_convert_does(
-    wanted: list[Shard], tmp_path: Path, block: int, to: str
+    wanted: list[Shard], workers: Workers, tmp_path: Path, block: int, to: str
 ) -> None:
-    out, wanted = str(tmp_path / "out"), _of(wanted, block)
-    converter = Converter(wanted, out, ConvertTask(to, 5))
-    _joined(wanted, out, [converter(row) for row in _rows(wanted, out)])
+    wanted = _of(wanted, block)
+    converter = Converter(wanted, workers.out, ConvertTask(to, 5))
+    workers.join(wanted, map(converter, workers.read(wanted)))
     for shard in wanted:
         flags = ["--to", to, "--to-beam", "5", "--out", f"{tmp_path}/expected"]
         assert main(["convert", shard.url, *flags]) in (0, 1)
-        assert (tmp_path / "out" / shard.name).read_bytes() == (tmp_path / "expected").read_bytes()
-    record = finished(Storage(out), wanted)[wanted[0].name]
+        assert Path(workers.out, shard.name).read_bytes() == (tmp_path / "expected").read_bytes()
+    record = finished(workers.storage, wanted)[wanted[0].name]
     # As in the test of finished shards above.
     assert (record.counts["sentences"], record.counts["rejected"]) == (7, 2)
     assert record.counts["candidates"] == 1 + 2 + 3 + 4 + 1 + 2 + 3
 
 
-def test_a_list_longer_than_the_beam_fails_its_shard(wanted: list[Shard], tmp_path: Path) -> None:
-    converter = Converter(wanted, str(tmp_path / "out"), ConvertTask("opennmt", 1))
-    answer = converter(_rows(wanted, str(tmp_path / "out"))[0])
+def test_a_list_longer_than_the_beam_fails_its_shard(wanted: list[Shard], workers: Workers) -> None:
+    converter = Converter(wanted, workers.out, ConvertTask("opennmt", 1))
+    answer = converter(workers.read(wanted)[0])
     assert answer["kind"] == [work.FAILED]
     assert answer["content"][0].endswith(b"a.txt: list 2 has 2 candidates, more than the beam of 1")
