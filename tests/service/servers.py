@@ -112,6 +112,17 @@ def failing_parser(folder: Path) -> str:
     return before_python_path(str(folder))
 
 
+def begun(
+    server: Server, body: bytes, length: int, path: str = "/rerank", address: str = ""
+) -> socket.socket:
+    """Return a connection, from this address, on which a request with JSON so long has begun."""
+    source = (address, 0) if address else None
+    connection = socket.create_connection(("127.0.0.1", server.port), PATIENCE, source)
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n"
+    connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
+    return connection
+
+
 def is_closed_on(connection: socket.socket, piece: bytes) -> bool:
     """Return whether the server closes on a client that sends a piece again and again."""
     give_up = time.monotonic() + PATIENCE

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import socket
 import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,8 +15,8 @@ import httpx
 import pytest
 
 from reranker.service.fairness import Rate, Shares, client, overloaded, too_often
-from tests.service.servers import Server, sentence, serving
-from tests.waiting import PATIENCE, until
+from tests.service.servers import Server, begun, sentence, serving
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 KIND = {"sentences": [sentence("it", "runs")]}
@@ -111,19 +110,12 @@ def test_bodies_that_never_end_are_a_matter_of_their_client(server: Server) -> N
     with server.client() as http:
         with contextlib.ExitStack() as held:
             for _ in range(128):
-                held.enter_context(drip(server))
+                held.enter_context(begun(server, b"{", 100, address=STRANGER))
             until_in_flight(96)
             assert http.post("/rerank", json=KIND).status_code == 200
-            with drip(server) as another:
+            with begun(server, b"{", 100, address=STRANGER) as another:
                 assert another.recv(12) == b"HTTP/1.1 429"
         until_in_flight(0)  # the next test has the server for itself
-
-
-def drip(server: Server) -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", server.port), PATIENCE, (STRANGER, 0))
-    head = "POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
-    connection.sendall(f"{head}Content-Type: application/json\r\n\r\n{{".encode())
-    return connection
 
 
 def test_who_asks_too_often_is_told_when_to_come_back(models: list[str]) -> None:

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.requests.test_bounds import CHECKPOINTS, connected, long_request, send
-from tests.service.servers import Server, serving
+from tests.service.requests.test_bounds import CHECKPOINTS, long_request, send
+from tests.service.servers import Server, begun, serving
 
 DRAIN_SECONDS = 2
 LONG = long_request()
@@ -50,8 +50,7 @@ def scoring_for_nobody(server: Server) -> Iterator[None]:
 def receiving(server: Server) -> Iterator[None]:
     """Send half of a body, then a byte now and then."""
     done = threading.Event()
-    with connected(server, len(LONG)) as connection:
-        connection.sendall(LONG[: len(LONG) // 2])
+    with begun(server, LONG[: len(LONG) // 2], len(LONG)) as connection:
         thread = threading.Thread(target=_drip, args=(connection, done))
         thread.start()
         yield

@@ -63,6 +63,9 @@ def test_what_is_not_a_tree_is_rejected_alone() -> None:
         (RUNS.encode(), "bytes"),
         (bytearray(RUNS.encode()), "bytearray"),
         ({"tree": RUNS, "score": -1}, "dict"),
+        # They have no order.
+        ({"(S (NN a))"}, "set"),
+        (frozenset({"(S (NN a))"}), "frozenset"),
     ],
 )
 def test_a_single_candidate_is_not_a_list(candidates: Any, kind: str) -> None:
@@ -176,9 +179,3 @@ def test_json_lines_are_read_as_the_same_candidates(read: Read) -> None:
         source=Source(file, Notation.BRACKETS),
     )
     assert nbest == from_file
-
-
-def test_sets_have_no_order() -> None:
-    for candidates in ({"(S (NN a))"}, frozenset({"(S (NN a))"})):
-        with pytest.raises(InputError, match="expected a list of candidates, not a single"):
-            from_candidates(candidates)

@@ -18,8 +18,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.service.servers import Server, sentence, serving
-from tests.waiting import PATIENCE, until
+from tests.service.servers import Server, begun, sentence, serving
+from tests.waiting import until
 
 TREE = "(S1 (S (NP (PRP We)) (VP (VBP saw) (NP (PRP it)))))"
 KIND = {"sentences": [sentence("We", "saw", "it")]}
@@ -36,9 +36,7 @@ def send(
     server: Server, body: bytes, path: str = "/rerank", length: int | None = None
 ) -> socket.socket:
     """Return a connection with a request on its way, or part of one that is ``length`` long."""
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
-    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length or len(body)}\r\n"
-    connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
+    connection = begun(server, b"", length or len(body), path)
     threading.Thread(target=_send_rest, args=(connection, body), daemon=True).start()
     return connection
 
@@ -112,7 +110,7 @@ def test_bytes_of_all_bodies_are_bounded(bounded: Server) -> None:
     def beside_the_first() -> httpx.Response | None:
         """Return the refusal; None if the first was refused, because more of the other had
         arrived."""
-        with bounded.client() as client, connected(bounded, len(filler) + len(body)) as first:
+        with bounded.client() as client, begun(bounded, b"", len(filler) + len(body)) as first:
             first.sendall(filler)
             until_in_flight(client, 1)
             while not select.select([first], [], [], 0)[0]:
@@ -132,13 +130,6 @@ def test_bytes_of_all_bodies_are_bounded(bounded: Server) -> None:
 
 
 JSON = {"Content-Type": "application/json"}
-
-
-def connected(server: Server, length: int) -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
-    head = f"POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n"
-    connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
-    return connection
 
 
 def long_request() -> bytes:

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.reranker.ensembles import CANDIDATES
-from tests.service.servers import Gate, Server, is_closed_on, sentence, serving
+from tests.service.servers import Gate, Server, begun, is_closed_on, sentence, serving
 from tests.waiting import PATIENCE, until
 
 TREE = CANDIDATES[0]
@@ -207,13 +207,6 @@ def test_full_queue(tight: httpx.Client, gate: Gate) -> None:
         assert int(refused.headers["retry-after"]) >= 1
 
 
-def connect(server: Server, body: bytes, length: int) -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
-    head = f"POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n"
-    connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
-    return connection
-
-
 def test_slow_head(hasty: Server) -> None:
     """A second in all, however steadily the bytes come; for later requests of a connection too."""
     head = b"GET /info HTTP/1.1\r\nHost: localhost\r\n"
@@ -251,14 +244,14 @@ def test_a_connection_that_says_nothing_is_closed(hasty: Server) -> None:
 def test_a_body_that_goes_on_after_its_answer(hasty: Server) -> None:
     """The connection closes after ``body_seconds``, not before."""
     start = time.monotonic()
-    with connect(hasty, b"{", 10**9) as connection:  # too long, and answered at once
+    with begun(hasty, b"{", 10**9) as connection:  # too long, and answered at once
         assert connection.recv(12) == b"HTTP/1.1 413"
         assert is_closed_on(connection, b" ")
     assert time.monotonic() - start > 0.9
 
 
 def test_slow_body(hasty: Server) -> None:
-    with connect(hasty, b"{", 1000) as connection:
+    with begun(hasty, b"{", 1000) as connection:
         assert connection.recv(12) == b"HTTP/1.1 408"
 
 
@@ -270,7 +263,7 @@ def test_work_of_a_client_that_hangs_up_is_dropped(
 
     assert 'rerank_dropped_total{reason="disconnect"}' not in metrics()
     body = json.dumps({"sentences": [sentence(gate.word)] * 3}).encode()
-    with connect(narrow, body, len(body)):
+    with begun(narrow, body, len(body)):
         until(lambda: "rerank_requests_in_flight 1.0" in metrics())
     until(lambda: 'rerank_dropped_total{reason="disconnect"}' in metrics())
     assert tight.post("/rerank", json={"sentences": [sentence("a")]}).status_code == 200
