@@ -11,6 +11,7 @@ from reranker.commands import answers, parser_flags, text_files
 from reranker.errors import InputError
 from reranker.files.opening import file_sha256
 from reranker.parsers.choice import ParserChoice
+from reranker.parsers.parser import ParserSettings
 from reranker.process.flags import positive
 from reranker.ranking import Weighing
 
@@ -72,9 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--least-sure needs the parser chart; no other parser says how sure it is")
     inputs: list[str | Path] = [*paths, *parser_flags.inputs(choice)]
     plan = answers.Plan.of(arguments, inputs, parser_flags.models(arguments))
-    is_tree_alone = arguments.output in ("best", "pretty", "brackets") and not arguments.least_sure
-    if is_tree_alone and _agree(choice, plan):
-        choice = replace(choice, settings=replace(choice.settings, candidates=1))
+    if not arguments.least_sure:
+        choice = replace(choice, settings=_what_is_needed(arguments.output, choice, plan))
     sources, others = text_files.checked_texts(paths)
     text = text_files.ParsedText(arguments, choice, sources, arguments.form)
     with contextlib.closing(text):
@@ -84,6 +84,17 @@ def run(arguments: argparse.Namespace) -> int:
             text.start()
         code = answers.write(plan, text, least_sure_count=arguments.least_sure or 0)
     return 1 if others or text.faults else code
+
+
+def _what_is_needed(output: str, choice: ParserChoice, plan: answers.Plan) -> ParserSettings:
+    """Return the parser's settings, for no more than an output tells: neither probabilities of
+    brackets that it leaves out nor trees that cannot be the best."""
+    settings = choice.settings
+    if output in ("best", "pretty"):
+        settings = replace(settings, is_certainty_wanted=False)
+    if output in ("best", "pretty", "conllu", "json", "brackets") and _agree(choice, plan):
+        settings = replace(settings, candidates=1)
+    return settings
 
 
 def _agree(choice: ParserChoice, plan: answers.Plan) -> bool:

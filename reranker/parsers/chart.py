@@ -46,6 +46,7 @@ class ChartParser:
         self.language = self._member.language
         self._punctuation = self._member.punctuation
         self._candidates = settings.candidates or CHART_CANDIDATES
+        self._is_certainty_wanted = settings.is_certainty_wanted
         self._is_batched = self._member.model.embedding.device.type != "cpu"
         self.batch_sizes = (1, 64, 256) if self._is_batched else (1, 4, 16)
         if self._is_batched:  # one thread computes while another waits for the GPU
@@ -81,7 +82,9 @@ class ChartParser:
             gains = Gains.of_table(table.labels, NO_LABEL, RARE_LABEL + 1)
             chart = Chart(gains)
             trees = k_best(chart, self._candidates) if self._candidates > 1 else [chart.best()]
-            certainty = certainty_of(gains, self.vocabulary.labels, self.temperature)
+            certainty = None
+            if self._is_certainty_wanted:
+                certainty = certainty_of(gains, self.vocabulary.labels, self.temperature)
             yield number, self._list(sentence, table.tags, gains.without, trees, certainty)
 
     def _at_once(
@@ -124,7 +127,7 @@ class ChartParser:
         tags: NDArray[np.float32],
         without: float,
         trees: Sequence[Derivation],
-        certainty: Certainty,
+        certainty: Certainty | None,
     ) -> NBest:
         words, vocabulary = sentence.words, self._member.vocabulary
         names = sentence.tags or best_tags(words, tags, vocabulary.tags, self._punctuation)
