@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from reranker.errors import InputError, KindError
@@ -59,19 +60,26 @@ def read_ranked(
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        try:
+        with reading_sentence(name, number):
             sentence = read_json(line)
             _check_trees(sentence)
             if with_indexes:
                 _check_indexes(sentence)
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-            if isinstance(error, json.JSONDecodeError):
-                reason = "not JSON"
-            raise InputError(
-                f"{name}:{number}: not a sentence of `rerank --output ranked`: {reason}"
-            ) from error
         yield sentence
+
+
+@contextmanager
+def reading_sentence(name: str, number: int) -> Iterator[None]:
+    """Raise InputError, naming file and line, if what is read there is not a sentence."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+        if isinstance(error, json.JSONDecodeError):
+            reason = "not JSON"
+        raise InputError(
+            f"{name}:{number}: not a sentence of `rerank --output ranked`: {reason}"
+        ) from error
 
 
 def best_tree(sentence: dict[str, Any]) -> str:

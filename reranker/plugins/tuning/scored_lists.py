@@ -6,7 +6,6 @@ scoring.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -16,6 +15,8 @@ from numpy.typing import NDArray
 
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTree, GoldTrees, f1_by_row
+from reranker.files.json_text import read_json
+from reranker.outputs.ranked_file import reading_sentence
 from reranker.ranking import SCORE_DECIMALS, Weighing
 
 Array = NDArray[np.float64]
@@ -114,13 +115,8 @@ def read_scored(
         gold_tree = next(trees, None)
         if gold_tree is None:
             raise InputError(f"{ranked_name}: more sentences than the {len(gold)} of {gold.name}")
-        try:
-            scored_list = _scored_list(json.loads(line)["ranking"], gold_tree, most)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = "not JSON" if isinstance(error, json.JSONDecodeError) else error
-            raise InputError(
-                f"{ranked_name}:{number}: not a sentence of `rerank --output ranked`: {reason}"
-            ) from error
+        with reading_sentence(ranked_name, number):
+            scored_list = _scored_list(read_json(line)["ranking"], gold_tree, most)
         if scored_list.counts:
             lists.append(scored_list)
     if number < len(gold):

@@ -97,6 +97,8 @@ def test_files_that_do_not_fit(tmp_path: Path, capsys: Capture) -> None:
             2,
             "r.jsonl:2: not a sentence of `rerank --output ranked`: not JSON\n",
         ),
+        (ranked(sentence) + "[" * 100_000, 2, "r.jsonl:2: not a sentence"),
+        (ranked(sentence) + "{}\n", 2, "sentence of `rerank --output ranked`: no 'ranking'\n"),
         (ranked([]), 1, "no sentence has a usable candidate"),
         (ranked(sentence, two), 2, "some sentences were scored by 1 models, some by 2"),
     ):
