@@ -7,22 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.eval.scripts import module
+from tests.reranker.span_models import SPANS
 
 learning_curve = module("tables/learning_curve.py")
 
-CONFIG = """
-[model]
-architecture = "spans"
-embedding_size = 4
-spelling_size = 4
-hidden_sizes = [4]
-span_size = 4
-
-[training]
-recipe = "fast"
-epochs = 1
-minimum_tags = 1
-"""
 TREES = [f"(TOP (S (NP (DT the) (NN w{n})) (VP (VBD ran))))" for n in range(8)]
 
 
@@ -35,7 +23,7 @@ def test_trees_are_taken_from_all_parts_of_the_file() -> None:
 def test_a_parser_for_each_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is there is not made again."""
     config, train, dev = (tmp_path / name for name in ("tiny.toml", "train.mrg", "dev.mrg"))
-    config.write_text(CONFIG)
+    config.write_text(SPANS)
     train.write_text("\n".join(TREES) + "\n")
     dev.write_text("( (S (NP-SBJ (DT the) (NN dog)) (VP (VBD ran) (NP (-NONE- *)))))\n")
     stage = ["--train", f"--config {config} --language id"]

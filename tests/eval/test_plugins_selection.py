@@ -8,22 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.eval.scripts import module
-from tests.reranker.span_models import save_spans
+from tests.reranker.span_models import SPANS, save_spans
 
 script = module("plugins/selection.py")
 
-CONFIG = """
-[model]
-architecture = "spans"
-embedding_size = 4
-spelling_size = 4
-hidden_sizes = [4]
-span_size = 4
-[training]
-recipe = "fast"
-epochs = 1
-minimum_tags = 1
-"""
 TREES = [f"(TOP (S (NP (DT w{n}) (NN x{n})) (VP (VBD y{n}))))" for n in "abcdefg"]
 
 
@@ -65,7 +53,7 @@ def test_a_simulation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_models_are_trained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     train, config = tmp_path / "t.mrg", tmp_path / "tiny.toml"
     train.write_text("\n".join(TREES) + "\n")
-    config.write_text(CONFIG)
+    config.write_text(SPANS)
     sizes = ["--start", "2", "--pool", "5", "--chosen", "2", "--seeds", "4"]
     files = [str(train), str(train), "--work", str(tmp_path / "work"), "--config", str(config)]
     assert script.main([*files, *sizes]) == 0

@@ -23,6 +23,16 @@ CANDIDATES = (
     f"(S1 (S {_SUBJECT} (VP (VBD saw) {_MAN} (IN with) (NP (NNS eyes))) (. .)))",
     f"(S1 (S (PRP We) (VP (VBD saw) {_MAN} {_WITH}) (. .)))",
 )
+LANGUAGE_MODEL = """[training]
+epochs = 1
+minimum_count = 1
+[model]
+embedding_size = 4
+hidden_sizes = [4]
+components = []
+tied = false
+"""
+"""A configuration for ``rerank train``."""
 
 
 def untrained(

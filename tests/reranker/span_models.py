@@ -21,6 +21,19 @@ from tests.reranker.ensembles import CANDIDATES
 SPELLING_ROWS = 32
 PIECES = ["[UNK]", "[CLS]", "[SEP]", "we", "saw", "##s", "the", "m", "##an", "on", ".", "mon"]
 
+SPANS = """[training]
+recipe = "fast"
+epochs = 1
+minimum_tags = 1
+[model]
+architecture = "spans"
+embedding_size = 4
+spelling_size = 4
+hidden_sizes = [4]
+span_size = 4
+"""
+"""A configuration for ``rerank train``."""
+
 
 def span_vocabulary(
     vector_words: tuple[str, ...] = ("we", "the", "man"),

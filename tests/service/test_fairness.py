@@ -150,8 +150,7 @@ def test_tiny_requests_beside_a_huge_one() -> None:
         milliseconds(http, tiny)
         idle = milliseconds(http, tiny)
         thread.submit(ask_for_long, other, huge)
-        while "rerank_queue_tokens 0.0" in http.get("/metrics").text:
-            time.sleep(0.01)
+        until(lambda: "rerank_queue_tokens 0.0" not in http.get("/metrics").text)
         beside = milliseconds(http, tiny)
         print(f"tiny requests, p50: idle {idle:.0f} ms, beside a huge one {beside:.0f} ms")
         assert "rerank_queue_tokens 0.0" not in http.get("/metrics").text

@@ -8,31 +8,22 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from reranker.commands.main import main
-from tests.reranker.ensembles import CANDIDATES
+from tests.reranker.ensembles import CANDIDATES, LANGUAGE_MODEL
 from tests.reranker.small_files import bllip, standard_input, write
+from tests.waiting import until
 
 Capture = pytest.CaptureFixture[str]
 
 LISTS = bllip(*(CANDIDATES[number % 4 :] for number in range(60)))
 HEAD = bllip(*(CANDIDATES[number % 4 :] for number in range(50)))  # enough to know the format
 TREES = "(S1 (S (NP (DT The) (NN cat)) (VP (VBZ runs))))\n" * 9
-CONFIG = """[training]
-epochs = 1
-minimum_count = 1
-[model]
-embedding_size = 4
-hidden_sizes = [4]
-components = []
-tied = false
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -74,16 +65,13 @@ def feed(process: subprocess.Popen[bytes], text: str) -> None:
         process.stdin.flush()
 
 
-def wait_until(is_so: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 120
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def lines(name: str) -> int:
     path = Path(name)
     return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def wait_for_lines(count: int) -> None:
+    until(lambda: lines("out.part") >= count)
 
 
 @pytest.mark.parametrize("name", ["lists.tmp", "lists.part", "lists.journal", "lists.lock"])
@@ -129,7 +117,8 @@ def test_standard_input_is_an_input_too(models: list[str]) -> None:
 @pytest.mark.plugins
 def test_training_replaces_nothing_that_it_reads(capsys: Capture) -> None:
     Path("encoder").mkdir()
-    for name, content in (("c.toml", CONFIG), ("train", TREES), ("dev", TREES), ("v.txt", "a 1")):
+    files = {"c.toml": LANGUAGE_MODEL, "train": TREES, "dev": TREES, "v.txt": "a 1"}
+    for name, content in files.items():
         write(Path(name), content)
     command = ["train", "--config", "c.toml", "--train", "train", "--dev", "dev"]
     assert main([*command, "--out", "m.pt", "--log-folder", "log"]) == 0
@@ -163,7 +152,7 @@ SOMEBODYS_LOGS = [
 
 
 def small_training() -> list[str]:
-    for name, content in (("c.toml", CONFIG), ("trees", TREES)):
+    for name, content in (("c.toml", LANGUAGE_MODEL), ("trees", TREES)):
         write(Path(name), content)
     return ["train", "--config", "c.toml", "--train", "trees", "--dev", "trees", "--out", "m.pt"]
 
@@ -245,7 +234,7 @@ def test_a_second_run_says_who_is_writing_and_loses_nothing(
     rerank = whole(models)
     with running("--nbest", "-", *rerank, "out") as first:
         feed(first, HEAD)
-        wait_until(lambda: lines("out.part") >= 2)
+        wait_for_lines(2)
         parts = Path("out.part").read_bytes(), Path("out.journal").read_bytes()
         message = f"out: process {first.pid} is writing it"
         for flags in ([], ["--resume"]):
@@ -270,12 +259,12 @@ def test_what_is_deleted_under_a_run_is_not_replaced_by_it(models: list[str]) ->
     rerank = ["--nbest", "-", "--models", *models, "--out", "out"]
     with running(*rerank) as first:
         feed(first, HEAD)
-        wait_until(lambda: lines("out.part") >= 2)
+        wait_for_lines(2)
         for name in ("out.part", "out.journal", "out.lock"):
             Path(name).unlink()
         with running(*rerank) as second:
             feed(second, HEAD)
-            wait_until(lambda: lines("out.part") >= 2)
+            wait_for_lines(2)
             feed(first, LISTS.removeprefix(HEAD))
             _, messages = first.communicate(timeout=120)
             assert first.returncode == 2
@@ -292,7 +281,7 @@ def test_other_standard_input_is_not_mixed_in(models: list[str], capsys: Capture
     rerank = whole(models)
     with running("--nbest", "-", *rerank, "out") as first:
         feed(first, LISTS)
-        wait_until(lambda: lines("out.part") >= 3)
+        wait_for_lines(3)
         first.kill()
         first.wait()
     before = {name: content for name, content in contents().items() if name != "out.lock"}
@@ -309,10 +298,6 @@ def test_other_standard_input_is_not_mixed_in(models: list[str], capsys: Capture
     with standard_input(LISTS):
         assert main(resume) == 0
     assert Path("out").read_bytes() == Path("whole").read_bytes()
-
-
-def wait_for_lines(count: int) -> None:
-    wait_until(lambda: lines("out.part") >= count)
 
 
 SEARCHES = [
@@ -371,7 +356,7 @@ def test_a_search_resumes_with_its_own_settings_only(capsys: Capture) -> None:
     grep = ["grep", "PP", "-", "--as", "trees"]
     with running(*grep, "--out", "out") as process:
         feed(process, f"{CANDIDATES[0]}\n" * 900)
-        wait_until(lambda: lines("out.part") >= 3)
+        wait_for_lines(3)
         process.kill()
     kept = Path("out.part").read_bytes(), Path("out.journal").read_bytes()
     for flags, message in (
@@ -390,12 +375,9 @@ def test_a_search_resumes_with_its_own_settings_only(capsys: Capture) -> None:
 
 @pytest.mark.plugins
 def test_a_model_has_one_training(capsys: Capture) -> None:
-    for name, content in (("c.toml", CONFIG), ("trees", TREES)):
-        write(Path(name), content)
-    command = ["train", "--config", "c.toml", "--train", "trees", "--dev", "trees"]
-    command += ["--out", "m.pt", "--threads", "1"]
+    command = [*small_training(), "--threads", "1"]
     with running(*command, "--epochs", "1e9") as first:
-        wait_until(Path("runs/m/state.pt").exists)
+        until(Path("runs/m/state.pt").exists)
         for flags in ([], ["--log-folder", "other"], ["--out", "n.pt", "--log-folder", "runs/m"]):
             assert main([*command, *flags]) == 2
             message = f": process {first.pid} is writing it"
@@ -407,7 +389,7 @@ def test_a_model_has_one_training(capsys: Capture) -> None:
         assert b"state.pt: state.pt.lock was deleted or replaced while" in first.stderr.read()
     assert not Path("m.pt").exists() and not list(Path.cwd().rglob("*.lock"))
     with running(*command, "--epochs", "1e9") as first:
-        wait_until(Path("runs/m/state.pt.lock").exists)
+        until(Path("runs/m/state.pt.lock").exists)
         first.kill()
         first.wait()
     assert main([*command, "--budget", "0.0001"]) == 0

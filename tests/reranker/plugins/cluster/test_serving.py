@@ -16,6 +16,7 @@ import pytest
 
 from tests.reranker.ensembles import CANDIDATES
 from tests.service.servers import Server, serving
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.slow,
@@ -112,10 +113,7 @@ def test_it_leaves_no_process_behind(models: list[str], number: signal.Signals) 
         server.process.send_signal(number)
         code = server.process.wait(60)
         assert code == (-number if number is signal.SIGKILL else 0), server.log
-        until = time.monotonic() + 240  # Ray's agents take a minute to notice
-        while set(_marked()) - before and time.monotonic() < until:
-            time.sleep(0.1)
-        assert not set(_marked()) - before
+        until(lambda: not set(_marked()) - before)  # Ray's agents take a minute to notice
 
 
 def test_requests_that_were_accepted_are_answered_before_it_ends(models: list[str]) -> None:

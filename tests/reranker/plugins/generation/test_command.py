@@ -14,20 +14,12 @@ from reranker.nbest import ReadOptions, read_nbest
 from reranker.plugins.generation import command as generate
 from reranker.plugins.generation.encoder_decoder_file import load_generator
 from reranker.trees.tree import Tree
+from tests.reranker.ensembles import LANGUAGE_MODEL
 from tests.reranker.plugins.generation.generators import TREES, pairs, trained_parser
 
 Capture = pytest.CaptureFixture[str]
 SENTENCES = "".join(" ".join(pair.source) + "\n" for pair in pairs())
 
-LANGUAGE_MODEL = """[training]
-epochs = 2
-minimum_count = 1
-[model]
-embedding_size = 4
-hidden_sizes = [5]
-components = []
-tied = false
-"""
 TRANSLATOR = """[training]
 task = "text"
 epochs = 60

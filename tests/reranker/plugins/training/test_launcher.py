@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from reranker.plugins.training.processes import _SET_BY_LAUNCHERS
 from tests.reranker.plugins.training.runs import log
 from tests.reranker.plugins.training.test_command import TREES
 from tests.reranker.small_files import write
+from tests.waiting import until
 
 Capture = pytest.CaptureFixture[str]
 
@@ -143,11 +143,7 @@ def _wait_for_the_state() -> None:
     """Wait until the state has been saved anew (every 45 seconds)."""
     state = Path("runs/m/state.pt")
     before = state.stat().st_mtime_ns if state.exists() else 0
-    for _ in range(2_500):
-        if state.exists() and state.stat().st_mtime_ns > before:
-            return
-        time.sleep(0.1)
-    raise AssertionError("no state was saved")
+    until(lambda: state.exists() and state.stat().st_mtime_ns > before)
 
 
 def _processes(parent: int) -> list[int]:

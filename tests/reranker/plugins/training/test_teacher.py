@@ -23,9 +23,11 @@ from reranker.plugins.training.teacher import Teacher
 from reranker.scoring.span_table import read_sentence
 from reranker.trees.linearize import TaggedTree
 from tests.models.bert import write_encoder
+from tests.reranker.ensembles import LANGUAGE_MODEL
 from tests.reranker.plugins.training.killed import check_resumed
 from tests.reranker.plugins.training.runs import train
 from tests.reranker.plugins.training.test_span_run import CONFIG, DEV, TAGGED
+from tests.reranker.span_models import SPANS
 
 TAGS = replace(CONFIG, minimum_tags=1)
 WORDS = TAGGED[0].words
@@ -169,9 +171,7 @@ def test_the_flag_is_for_span_models(
 ) -> None:
     trees, config = tmp_path / "t.mrg", tmp_path / "c.toml"
     trees.write_text("(S (X a))\n")
-    config.write_text(
-        "[training]\nepochs = 1\n[model]\nembedding_size = 8\nhidden_sizes = [8]\ncomponents = []\n"
-    )
+    config.write_text(LANGUAGE_MODEL)
     run = ["train", "--config", str(config), "--train", str(trees), "--dev", str(trees)]
     files = ["--out", str(tmp_path / "x.pt"), "--log-folder", str(tmp_path / "log")]
     assert main([*run, *files, "--teacher", str(path)]) == 2
@@ -202,9 +202,7 @@ def test_the_command_takes_plain_text_with_a_teacher(
 ) -> None:
     (tmp_path / "trees.mrg").write_text("(S1 (S (NP (X It)) (VP (X runs)) (. .)))\n" * 4)
     (tmp_path / "text.txt").write_text("the dog runs .\n\n" + "a " * 10_001 + "\nIt runs .\n")
-    (tmp_path / "c.toml").write_text(
-        '[model]\narchitecture = "spans"\nhidden_sizes = [8]\n[training]\nepochs = 1\n'
-    )
+    (tmp_path / "c.toml").write_text(SPANS)
     run = ["train", "--config", str(tmp_path / "c.toml"), "--log-folder", str(tmp_path / "log")]
     run += ["--train", str(tmp_path / "trees.mrg"), "--dev", str(tmp_path / "trees.mrg")]
     run += ["--out", str(tmp_path / "m.pt"), "--taught-text", str(tmp_path / "text.txt")]
