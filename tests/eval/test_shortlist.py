@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from tests.eval.scripts import run
+from tests.reranker.plugins.tuning import tuned_lists
 
 FLAT, DEEP = "(TOP (S (A a) (B b) (C c)))", "(TOP (S (A a) (VP (B b) (C c))))"
 
 
 def entry(index: int, tree: str, language_nll: float, span_nll: float) -> dict[str, object]:
-    return {
-        "index": index,
-        "tree": tree,
-        "nll": language_nll + span_nll,
-        "member_nll": [language_nll, span_nll],
-        "span_nll": span_nll,
-        "tokens": 6,
-        "parser_score": None,
-        "duplicate_of": None,
-    }
+    both = tuned_lists.entry(index, tree, language_nll + span_nll, None, language_nll, span_nll)
+    return {**both, "span_nll": span_nll}
 
 
 def test_a_table_by_hand(tmp_path: Path) -> None:
@@ -31,7 +23,7 @@ def test_a_table_by_hand(tmp_path: Path) -> None:
         [entry(0, FLAT, 9.0, 1.0), entry(1, DEEP, 8.0, 1.5)],
     ]
     ranked = tmp_path / "dev.jsonl"
-    ranked.write_text("".join(json.dumps({"ranking": each}) + "\n" for each in lists))
+    ranked.write_text(tuned_lists.ranked(*lists))
     gold = tmp_path / "dev.mrg"
     gold.write_text(f"{FLAT}\n{DEEP}\n")
     done = run("lists/shortlist.py", ranked, gold, "--nats", "2", "1", "0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from nltk.parse.api import ParserI
 from nltk.tree import ProbabilisticTree
@@ -35,8 +36,15 @@ class RerankingParser(ParserI):  # type: ignore[misc]  # nltk has no types
     ) -> None:
         """Take a ``parser``, an object or a name, which proposes the trees, for ``jobs`` sentences
         at once; the ``top`` best are returned. Raises InputError for an unknown parser."""
-        self._reranker, self._parser = reranker, kept_parser(parser, reranker.parser)
-        self._lm_weight, self._top, self._longest, self._jobs = lm_weight, top, longest, jobs
+        self._rankings = partial(
+            rank_sentences,
+            reranker,
+            kept_parser(parser, reranker.parser),
+            lm_weight=lm_weight,
+            top=top,
+            longest=longest,
+            jobs=jobs,
+        )
 
     def parse(self, sent: Sequence[str]) -> Iterator[ProbabilisticTree]:
         """Yield the trees of a sentence, best first; none for a sentence that cannot be parsed.
@@ -50,16 +58,7 @@ class RerankingParser(ParserI):  # type: ignore[misc]  # nltk has no types
     def parse_sents(self, sents: Iterable[Sequence[str]]) -> Iterator[Iterator[ProbabilisticTree]]:
         """Yield the result of ``parse`` for each of the sentences; the next ones are parsed in the
         background."""
-        rankings = rank_sentences(
-            self._reranker,
-            self._parser,
-            sents,
-            lm_weight=self._lm_weight,
-            top=self._top,
-            longest=self._longest,
-            jobs=self._jobs,
-        )
-        return (map(_probabilistic, ranking) for ranking in rankings)
+        return (map(_probabilistic, ranking) for ranking in self._rankings(sents))
 
 
 def _probabilistic(candidate: Ranked) -> ProbabilisticTree:

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple, TypeVar
 
 from spacy.language import Language
@@ -157,8 +157,9 @@ class ParseReranker:
         if isinstance(parser, str):
             parser = create_parser(parser, ParserSettings())
         self._parser = parser
-        self._reranker = reranker
-        self._lm_weight, self._longest, self._jobs = lm_weight, longest, jobs
+        self._rankings = partial(
+            rank_sentences, reranker, parser, lm_weight=lm_weight, top=1, longest=longest, jobs=jobs
+        )
 
     def __call__(self, doc: Doc) -> Doc:
         """Parse the sentences of a document. Raises ValueError if spaCy does not know them."""
@@ -168,16 +169,7 @@ class ParseReranker:
         """Yield the documents, in order, while sentences of the next ones are parsed. The parser,
         not ``batch_size``, decides how many are parsed at once."""
         unfinished: deque[_Unfinished] = deque()
-        rankings = rank_sentences(
-            self._reranker,
-            self._parser,
-            _sentences(stream, unfinished),
-            lm_weight=self._lm_weight,
-            top=1,
-            longest=self._longest,
-            jobs=self._jobs,
-        )
-        for ranking in rankings:
+        for ranking in self._rankings(_sentences(stream, unfinished)):
             yield from _completed(unfinished)
             unfinished[0].add(ranking)
         yield from _completed(unfinished)

@@ -23,10 +23,10 @@ def rank_sentences(
     parser: Parser | str,
     sentences: Iterable[Sequence[str]],
     *,
-    lm_weight: float | None = None,
-    top: int | None = None,
-    longest: int = LONGEST,
-    jobs: int = 1,
+    lm_weight: float | None,
+    top: int | None,
+    longest: int,
+    jobs: int,
 ) -> Iterator[Ranking]:
     """Yield a ranking for each sentence, in order, while the next ones are parsed, ``jobs`` at
     once.
