@@ -61,8 +61,10 @@ _TANK = "#FORMAT 4\n#BOS 1 0 0 0\nS-300\t--\tNN\t--\t--\t0\n#EOS 1\n"
     [
         ("S-1\tShe met him.\nS-2\tHe left.\n", None),
         ("D-1\tA jet.\n", None),
-        (_TANK, "trees"),
-        (_TANK.replace("S-300", "D-300").replace("NN", "$("), "trees"),
+        pytest.param(_TANK, "trees", marks=pytest.mark.plugins),
+        pytest.param(
+            _TANK.replace("S-300", "D-300").replace("NN", "$("), "trees", marks=pytest.mark.plugins
+        ),
     ],
 )
 def test_names_like_fairseqs(text: str, expected: str | None) -> None:
