@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
+from reranker.errors import InputError
 from reranker.languages import ENGLISH
 from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
@@ -49,6 +50,11 @@ class ParserSettings:
     """Whether chart computes the probabilities of brackets, a tenth of its time."""
     # BLLIP's own default, 21, gains 0.6 F1.
     overparsing: int = option(10, "how thoroughly bllip searches; 21 takes three times as long")
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a number of candidates below 1."""
+        if self.candidates is not None and self.candidates < 1:
+            raise InputError(f"candidates must be at least 1, got {self.candidates}")
 
 
 CANDIDATES = 50

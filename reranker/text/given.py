@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import get_args
 
 from reranker.errors import InputError, KindError
 from reranker.files.kinds import kind_of
@@ -13,7 +14,7 @@ from reranker.files.text import TextInMemory
 from reranker.languages import UNSPACED
 from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable
-from reranker.text.conventions import Convention
+from reranker.text.conventions import CONVENTIONS, Convention
 from reranker.text.reading import Text, TextSentence, other_than_text
 from reranker.text.splitting import Form
 from reranker.text.words import given_words
@@ -45,7 +46,8 @@ def checked_text(text: GivenText) -> str | list[str] | list[list[str]]:
     words = [
         list(each)
         for each in given
-        if not isinstance(each, str | bytes | Mapping | set | frozenset)
+        if isinstance(each, Iterable)
+        and not isinstance(each, str | bytes | Mapping | set | frozenset)
     ]
     if len(words) < len(given) or not all(isinstance(word, str) for each in words for word in each):
         raise InputError(f"{expected}, got {given!r:.60}")
@@ -79,9 +81,12 @@ def sentences(
     ``form`` is the layout of running text. A list has one sentence in each entry; lines count from
     1, and offsets from the start of the entry, or of its words with a space between them.
 
-    Raises InputError for anything but a text, KindError for text that looks like another kind of
-    file.
+    Raises InputError for anything but a text, and for an unknown form or convention; KindError for
+    text that looks like another kind of file.
     """
+    for name, value, known in (("form", form, get_args(Form)), ("words", convention, CONVENTIONS)):
+        if value not in known:
+            raise InputError(f"{name} must be {' or '.join(known)}, got {value!r:.40}")
 
     def read(text: str, form: Form, *, is_known: bool = True) -> Iterator[TextSentence]:
         # A byte order mark would be left out, and every offset would be one too small.

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from reranker.errors import TreeError
+from reranker.errors import InputError, TreeError
 from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import CANDIDATES, Parser, temperature_of
 from reranker.parsers.running import ParsedLists
@@ -31,10 +31,15 @@ def given_parses(
     parser_model: str,
     temperature: float | None = None,
 ) -> Iterator[Parses]:
-    """Yield the trees of each sentence; log the sentences that are not parsed. Raises InputError if
-    the parser or its model is missing."""
+    """Yield the trees of each sentence; log the sentences that are not parsed. Raises InputError
+    for anything but a text or trees, and if the parser or its model is missing."""
     if not isinstance(text, str):
+        expected = "expected a text as a string, or trees"
+        if isinstance(text, bytes) or not isinstance(text, Iterable):
+            raise InputError(f"{expected}, got {text!r:.60}")
         for number, tree in enumerate(text, 1):
+            if not hasattr(tree, "label"):  # of our trees and of nltk's
+                raise InputError(f"{expected} (Tree.from_string), not a list with {tree!r:.60}")
             own = tree if isinstance(tree, Tree) else Tree.from_nltk(tree)
             yield Parses("trees", number, (own,))
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -67,7 +68,7 @@ def test_one_sentence_that_cannot_be_read_costs_no_other() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *(None, 3, b"It runs.", ["It runs.", ["It"]], [[1]], [b"It"]),
+        *(None, 3, b"It runs.", ["It runs.", ["It"]], [[1]], [b"It"], [None], ["It", math.nan]),
         # Keys are no text, and sets have no order.
         *({"text": "It runs."}, {"It runs."}, frozenset({"It runs."}), [{"It": 1}], [{"It"}]),
     ],
@@ -81,3 +82,16 @@ def test_a_table_is_no_text() -> None:
     pandas = pytest.importorskip("pandas")
     with pytest.raises(InputError, match="not a single DataFrame"):
         list(sentences(pandas.DataFrame({"text": ["It runs."]})))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"form": "token"}, "form must be text or sentences or tokens, got 'token'"),
+        ({"convention": "penn"}, "words must be gum or wsj or .*, got 'penn'"),
+    ],
+)
+def test_forms_and_conventions_have_names(options: Any, message: str) -> None:
+    """A misspelt one would change the words."""
+    with pytest.raises(InputError, match=f"^{message}$"):
+        list(sentences("It runs.", **options))

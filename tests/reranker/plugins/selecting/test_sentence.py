@@ -6,11 +6,12 @@ import logging
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import reranker
-from reranker.errors import TreeError
+from reranker.errors import InputError, TreeError
 from reranker.nbest.data import Certainty, NBest, Sentence
 from reranker.parsers.parser import ParserSettings, temperature_of
 from reranker.parsers.registry import create_parser
@@ -84,3 +85,18 @@ def test_select_from_python(tmp_path: Path, caplog: pytest.LogCaptureFixture) ->
     )
     others = reranker.select(text, number=1, annotated=[done], form="sentences", parser_model=model)
     assert len(others) == 1 and others[0].text != "It ran home."
+
+
+@pytest.mark.parametrize("text", [None, 3, b"It runs.", ["It runs."], ["Yes"], [None], [["It"]]])
+def test_what_is_no_text_and_no_tree(text: Any) -> None:
+    with pytest.raises(InputError, match=r"^expected a text as a string, or trees"):
+        reranker.select(text)
+
+
+def test_limits_are_at_least_1() -> None:
+    with pytest.raises(InputError, match=r"^number must be at least 1, got -1$"):
+        reranker.select([TREE], number=-1)
+    with pytest.raises(InputError, match=r"^budget must be at least 1, got 0$"):
+        reranker.select([TREE], budget=0)
+    with pytest.raises(InputError, match=r"^candidates must be at least 1, got 0$"):
+        ParserSettings(candidates=0)
