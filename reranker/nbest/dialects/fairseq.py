@@ -25,13 +25,16 @@ _UNKNOWN_SOURCE_WORD = "<unk>"
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
     """Return a list for every number from 0 to the greatest, with the words of the ``S`` line."""
-    return map(_list, lists_by_sentence(file, _LINE, keep_others=False))
+    for raw in lists_by_sentence(file, _LINE, keep_others=False):
+        yield _list(raw, file)
 
 
-def _list(raw: RawList) -> RawList:
+def _list(raw: RawList, file: NumberedLines) -> RawList:
     hypotheses: list[RawCandidate] = []
     detokenized: list[RawCandidate] = []
     sentence = None
+    before = ""
+    is_sorted = False  # nobody knows which P line belongs to which H line
     for line in raw.candidates:
         match = _LINE.match(line.text)
         if match is None:
@@ -48,9 +51,16 @@ def _list(raw: RawList) -> RawList:
             has_score = finite(score) is not None or score.strip() in ("-inf", "inf", "nan")
             candidate = RawCandidate(line.line, (text if has_score else rest).strip())
             (hypotheses if kind == "H" else detokenized).append(candidate)
+        elif kind == "P" and before == "P":
+            file.report_score(line.line, rest, "fairseq each P- line is behind its H- line")
+            is_sorted = True
         elif kind == "P":
             _set_score(hypotheses or detokenized, rest)
-    return raw._replace(candidates=hypotheses or detokenized, sentence=sentence)
+        before = kind
+    candidates = hypotheses or detokenized
+    if is_sorted:
+        candidates = [candidate._replace(parser_score=None) for candidate in candidates]
+    return raw._replace(candidates=candidates, sentence=sentence)
 
 
 def _set_score(candidates: list[RawCandidate], text: str) -> None:

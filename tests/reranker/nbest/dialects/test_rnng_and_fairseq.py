@@ -242,6 +242,17 @@ def test_fairseq_without_p_lines_has_no_scores(read: Read) -> None:
     assert scores(nbest) == [None]
 
 
+def test_scores_of_a_sorted_file_belong_to_no_tree(
+    read: Read, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = "".join(f"{line}\n" for line in sorted(FAIRSEQ.splitlines()))
+    first, second = read(text)
+    assert scores(first) == [None, None] and scores(second) == [pytest.approx(-math.log(2))]
+    assert len(accepted(first)) == 2
+    (record,) = caplog.records
+    assert ":12: not a usable score: '-4.0000 -0.2500'; in format fairseq each P-" in record.message
+
+
 def test_fairseq_s_d_lines_stand_in_for_h(read: Read) -> None:
     text = "".join(line + "\n" for line in FAIRSEQ.splitlines() if line[:2] != "H-")
     first, _ = read(text)
