@@ -162,7 +162,7 @@ class _JournaledFile(AnswerOutput):
                 "with --resume, or delete the file to start over"
             )
         if reason := self._identity.mismatch(before):
-            raise InputError(f"cannot resume {self.path}: {reason} in the interrupted run")
+            raise InputError(f"{self._part_path}: {reason} in the interrupted run; {_OTHER}")
 
     def _refuse(self, path: Path, reason: str) -> NoReturn:
         raise InputError(

@@ -280,10 +280,12 @@ def test_other_settings_are_refused(tmp_path: Path) -> None:
         run(path, stop_after=1)
     changed = {**SETTINGS, "lm_weight": 0.5}
     with (
-        pytest.raises(InputError, match=r"lm_weight is 0\.5, but was 1\.0 in the interrupted"),
+        pytest.raises(InputError, match=r"lm_weight is 0\.5, but was 1\.0 in the") as caught,
         open_output(path, True, changed),
     ):
         pass
+    assert str(caught.value).startswith(f"{path}.part: lm_weight")
+    assert str(caught.value).endswith("rename or delete it, or give the output another name")
     fewer = {"models": SETTINGS["models"]}
     with pytest.raises(InputError, match=r"is null, but was 1\.0"), open_output(path, True, fewer):
         pass
