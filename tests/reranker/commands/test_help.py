@@ -88,6 +88,11 @@ def test_the_help_of_parse_fits_a_terminal(
             "rerank serve: error: there is no flag --overprasing; see rerank serve --help-all",
         ),
         ("eval --zz a b", "rerank eval: error: there is no flag --zz; see rerank eval --help-all"),
+        (
+            "grep -NONE- f",
+            "rerank grep: error: there is no flag -NONE-; see rerank grep --help-all; "
+            "behind -- nothing is a flag",
+        ),
         pytest.param(
             "analyse attention --jsno",
             "rerank analyse attention: error: there is no flag --jsno; did you mean --json?",
