@@ -191,14 +191,15 @@ def _judged(changes: Iterable[Change], gold: GoldTrees) -> Iterator[Change]:
 def _wanted(changes: Iterable[Change], arguments: argparse.Namespace) -> Iterator[Change]:
     """Yield the sentences that the flags ask for. Raises InputError for a sentence that does not
     exist."""
-    missing = list(dict.fromkeys(arguments.sentence))
+    wanted = dict.fromkeys(arguments.sentence)
+    found: set[str] = set()  # ids, of which files put together have some twice
     by_number: dict[str, Change] = {}
     unchanged = 0
     for number, change in enumerate(changes, 1):
-        if change.id in missing:
-            missing.remove(change.id)
+        if change.id in wanted:
+            found.add(change.id)
             yield change
-        elif str(number) in missing:
+        elif str(number) in wanted:
             by_number[str(number)] = change
         elif not arguments.sentence and (change.is_new or arguments.all):
             yield change
@@ -206,7 +207,9 @@ def _wanted(changes: Iterable[Change], arguments: argparse.Namespace) -> Iterato
             unchanged += 1
     if unchanged and unchanged == number and not arguments.sentence:
         message("rerank: the best tree of every sentence is the parser's first; --all draws it")
-    for name in missing:
+    for name in wanted:
+        if name in found:
+            continue
         if name not in by_number:
             raise InputError(f"{arguments.file}: no sentence {name}")
         yield by_number[name]

@@ -134,6 +134,14 @@ def test_which_sentences_are_shown(ranked: str, capsys: Capture) -> None:
     assert ids("--sentence", "3", "a") == ["a", "c"]  # no id is 3: the third
 
 
+def test_all_sentences_of_an_id_are_shown(tmp_path: Path, capsys: Capture) -> None:
+    """Two files in one, each with its own ids."""
+    lines = [sentence("a", 1, FIRST, BEST), sentence("b", 0, FLAT)] * 2
+    twice = write(tmp_path / "ranked.jsonl", "".join(lines))
+    text = shown(capsys, twice, "--brief", "--sentence", "b", "1")  # no id is 1: the first
+    assert [line[0] for line in text.splitlines() if line[1:2] == ":"] == ["b", "b", "a"]
+
+
 def test_sentences_without_names_are_numbered_from_1(tmp_path: Path, capsys: Capture) -> None:
     trees = write(tmp_path / "t.mrg", f"{FIRST}\n{BEST}\n{FIRST[:-1]}\n")
     ranked = [json.loads(sentence(str(place), 0, BEST)) for place in range(2)]
