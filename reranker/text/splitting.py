@@ -21,6 +21,7 @@ LONGEST = 1 << 15
 _SPACES = string.whitespace + "".join(
     each for each in map(chr, range(0xA0, 0x3001)) if each.isspace()
 )
+_BYTE_ORDER_MARK = "\ufeff"  # before the second of two files put together, too
 
 # syntok ends no sentence in a text without any of these characters.
 _MAY_END = re.compile(r"[^\w\s,:'\"/-]|\n\s*\n")
@@ -71,7 +72,7 @@ def stretches(
     the rest is read.
     """
     # A no-break space between given words is a word.
-    spaces = string.whitespace if form == "tokens" else _SPACES
+    spaces = (string.whitespace if form == "tokens" else _SPACES) + _BYTE_ORDER_MARK
     ends = _english_ends if is_english(convention) else _all_ends
     text, start, line, is_cut = "", 0, 1, False
     for piece in pieces:

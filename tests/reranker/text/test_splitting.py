@@ -130,6 +130,13 @@ def test_white_space_that_is_a_word_is_kept(form: Form, text: str, expected: lis
     assert all(text.startswith(each.text, each.start) for each in found)
 
 
+@pytest.mark.parametrize("form", ["text", "sentences", "tokens"])
+def test_the_mark_before_the_second_of_two_files_belongs_to_no_word(form: Form) -> None:
+    text = "It is.\n\ufeffIt is.\n\ufeff\n"
+    found = list(stretches(io.StringIO(text, newline="\n"), form))
+    assert [(each.text, each.start) for each in found] == [("It is.", 0), ("It is.", 8)]
+
+
 def test_a_long_paragraph_is_split_as_it_is_read() -> None:
     text = "This is sentence one. " * 10_000
 
