@@ -89,8 +89,8 @@ def test_the_help_of_parse_fits_a_terminal(
         ),
         ("eval --zz a b", "rerank eval: error: there is no flag --zz; see rerank eval --help-all"),
         (
-            "grep -NONE- f",
-            "rerank grep: error: there is no flag -NONE-; see rerank grep --help-all; "
+            "parse -x.txt",
+            "rerank parse: error: there is no flag -x.txt; see rerank parse --help-all; "
             "behind -- nothing is a flag",
         ),
         pytest.param(
