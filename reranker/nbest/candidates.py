@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, SupportsFloat, TypeVar
 
 from reranker.errors import InputError, TreeError
@@ -70,9 +70,7 @@ def raw_list(
     trees = listed(candidates)
     if parser_scores is None:
         parser_scores = [None] * len(trees)
-    elif not isinstance(parser_scores, Iterable):
-        raise InputError(f"parser_scores: one number per candidate, not {parser_scores!r}")
-    scores = list(map(_finite, parser_scores))
+    scores = list(map(_finite, _in_order(parser_scores)))
     if len(scores) != len(trees):
         raise InputError(f"{len(scores)} parser scores for {len(trees)} candidates")
     historical = [tree for tree in trees if isinstance(tree, str) and psd.is_historical(tree)]
@@ -100,9 +98,7 @@ def listed(candidates: Iterable[T]) -> list[T]:
 def log_probabilities(scores: Iterable[SupportsFloat | None]) -> list[Any]:
     """Return a caller's scores; raise InputError for a score that cannot be a log-probability.
     Scores in files are not checked: they may be of other kinds."""
-    if not isinstance(scores, Iterable):
-        raise InputError(f"parser_scores: one number per candidate, not {scores!r}")
-    checked = list(scores)
+    checked = _in_order(scores)
     for place, score in enumerate(map(_finite, checked)):
         if score is not None and score > _ROUNDING:
             raise InputError(
@@ -110,6 +106,13 @@ def log_probabilities(scores: Iterable[SupportsFloat | None]) -> list[Any]:
                 "another kind cannot be mixed in, leave them out"
             )
     return checked
+
+
+def _in_order(scores: Iterable[T]) -> list[T]:
+    # A set has no order, and iterating over a mapping gives its keys.
+    if not isinstance(scores, Iterable) or isinstance(scores, Mapping | Set):
+        raise InputError(f"parser_scores: one number per candidate, not {scores!r:.60}")
+    return list(scores)
 
 
 def score_warnings(nbest: NBest, warned: set[str]) -> list[str]:

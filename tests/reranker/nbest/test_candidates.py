@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+from functools import partial
 from typing import Any
 
 import nltk
@@ -13,6 +14,7 @@ import pytest
 
 from reranker.errors import InputError
 from reranker.nbest import NBest, Sentence, from_candidates
+from reranker.nbest.candidates import log_probabilities
 from reranker.nbest.faithful import Source
 from reranker.nbest.notation import Notation
 from reranker.trees.tree import Tree
@@ -107,6 +109,13 @@ def test_parser_scores() -> None:
         from_candidates([RUNS], 0.4)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="a parser score is not a number: '-1'"):
         from_candidates([RUNS], ["-1"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("given", [{-3.0, -1.0}, frozenset({-3.0, -1.0}), {-3.0: 0, -1.0: 1}])
+def test_parser_scores_without_an_order_are_of_no_candidate(given: Any) -> None:
+    for call in (partial(from_candidates, [RUNS, FLAT]), log_probabilities):
+        with pytest.raises(InputError, match="parser_scores: one number per candidate, not "):
+            call(given)
 
 
 def test_the_given_sentence_names_the_words() -> None:
