@@ -103,13 +103,13 @@ def sentences(
         return
     if len(given) > 2:  # the lines of a file, perhaps
         lines = "\n".join(each for each in given[:_EXAMINED] if isinstance(each, str))
-        if file_kind := kind_of(lines):
+        if file_kind := kind_of(printable(lines)):
             raise KindError(f"text: not text: looks like {file_kind.described('text')}")
     for number, each in enumerate(given, 1):
         if isinstance(each, str):
             kind: Form = "tokens" if form == "tokens" else "sentences"
             only = _one(each, read(_on_one_line(each), kind), number)
-            other = other_than_text(each)
+            other = other_than_text(printable(each))
             yield only._replace(problem=f"not text: looks like {other}") if other else only
         else:
             joined = " ".join(each)
