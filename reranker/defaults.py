@@ -60,7 +60,7 @@ def parse(
         words=words or convention_of(language),
         lm_weight=lm_weight,
         top=top,
-        jobs=jobs or available_cores(),
+        jobs=available_cores() if jobs is None else jobs,
     )
 
 

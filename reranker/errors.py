@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Iterator
+from typing import SupportsIndex
 
 
 class RerankError(Exception):
@@ -37,6 +39,15 @@ class CheckpointError(RerankError):
 
 class ConfigError(RerankError):
     """A configuration with an unknown setting or an invalid value."""
+
+
+def positive(name: str, value: SupportsIndex) -> int:
+    """Return a caller's number, also one of numpy's, as an int; raise InputError for anything but a
+    positive integer."""
+    with contextlib.suppress(TypeError):
+        if not isinstance(value, bool) and (number := operator.index(value)) > 0:
+            return number
+    raise InputError(f"{name} must be a positive integer, got {value!r:.60}")
 
 
 @contextlib.contextmanager

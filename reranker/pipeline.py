@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from reranker.checkpoints.ensemble_file import ModelNames, WeighedModels, named_models
 from reranker.checkpoints.members import LoadedMember, Precision, devices, load_placed
-from reranker.errors import InputError
+from reranker.errors import InputError, positive
 from reranker.nbest import NBest, ReadOptions
 from reranker.process.cancellation import Cancellation
 from reranker.process.machine import available_cores, return_freed_memory, share_freed_memory
@@ -73,9 +73,7 @@ class Reranker(Ranker):
         cannot be averaged.
         """
         self.weighing, self.calibration = _checked(weighing), calibration
-        if threads is not None and not (type(threads) is int and threads > 0):
-            raise InputError(f"threads must be a positive integer, got {threads!r}")
-        self._lanes = Lanes(threads or available_cores())
+        self._lanes = Lanes(available_cores() if threads is None else positive("threads", threads))
         share_freed_memory(self._lanes.count)
         self.ensemble = Ensemble(members, combination, self._lanes)
         self._winner_search = WinnerSearch(self.ensemble)
@@ -354,8 +352,8 @@ class Reranker(Ranker):
     def _chosen(
         self, weighing: Weighing | None, lm_weight: float | None, top: int | None = None
     ) -> Weighing:
-        if top is not None and not (type(top) is int and top > 0):
-            raise InputError(f"top must be a positive integer, got {top!r}")
+        if top is not None:
+            positive("top", top)
         self._check_open()
         return _checked(weighing or self.weighing).replaced(lm_weight)
 

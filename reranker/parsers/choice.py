@@ -53,7 +53,7 @@ class ParserChoice:
         own: dict[str, Any] = {}
         for name, (kind, attribute) in _DECLARED.items():
             value = values.get(name)
-            if value in (None, "", (), []):
+            if value is None or (isinstance(value, Sequence) and not value):
                 continue
             if kind is ParserSettings:
                 settings[attribute] = value

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
-from reranker.errors import InputError
+from reranker.errors import positive
 from reranker.languages import ENGLISH
 from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
@@ -52,9 +52,9 @@ class ParserSettings:
     overparsing: int = option(10, "how thoroughly bllip searches; 21 takes three times as long")
 
     def __post_init__(self) -> None:
-        """Raise InputError for a number of candidates below 1."""
-        if self.candidates is not None and self.candidates < 1:
-            raise InputError(f"candidates must be at least 1, got {self.candidates}")
+        """Raise InputError for a number of candidates that is not a positive integer."""
+        if self.candidates is not None:
+            positive("candidates", self.candidates)
 
 
 CANDIDATES = 50
@@ -100,8 +100,9 @@ def root_of(parser: Parser) -> str:
 
 
 def jobs_of(parser: Parser, jobs: int) -> int:
-    """Return the number of threads for the parser, if ``jobs`` are wanted."""
-    return min(jobs, getattr(parser, "most_jobs", jobs))
+    """Return the number of threads for the parser, if ``jobs`` are wanted. Raises InputError unless
+    that is a positive integer."""
+    return min(positive("jobs", jobs), getattr(parser, "most_jobs", jobs))
 
 
 def language_of(parser: Parser) -> str:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import get_args
 
-from reranker.errors import InputError, KindError
+from reranker.errors import InputError, KindError, positive
 from reranker.files.kinds import kind_of
 from reranker.files.text import TextInMemory
 from reranker.languages import UNSPACED
@@ -81,12 +81,13 @@ def sentences(
     ``form`` is the layout of running text. A list has one sentence in each entry; lines count from
     1, and offsets from the start of the entry, or of its words with a space between them.
 
-    Raises InputError for anything but a text, and for an unknown form or convention; KindError for
-    text that looks like another kind of file.
+    Raises InputError for anything but a text, for an unknown form or convention, and if ``longest``
+    is not a positive integer; KindError for text that looks like another kind of file.
     """
     for name, value, known in (("form", form, get_args(Form)), ("words", convention, CONVENTIONS)):
         if value not in known:
             raise InputError(f"{name} must be {' or '.join(known)}, got {value!r:.40}")
+    positive("longest", longest)
 
     def read(text: str, form: Form, *, is_known: bool = True) -> Iterator[TextSentence]:
         # A byte order mark would be left out, and every offset would be one too small.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import reranker
@@ -33,6 +35,18 @@ def test_the_obvious_call(monkeypatch: pytest.MonkeyPatch) -> None:
     (best,) = reranker.parse("She met the man on Monday .", form="tokens", top=1)
     assert best.tree == first.tree and best[0].score == first[0].score
     assert {each.duplicate_of for each in best[1:]} <= {best[0].index}
+
+
+@pytest.mark.parametrize("name", ["jobs", "candidates"])
+def test_counts_of_another_library(name: str, models: list[str]) -> None:
+    def parse(count: object) -> str:
+        options: dict[str, Any] = {name: count}
+        return reranker.parse("It runs.", models=models, **options)[0].tree
+
+    assert parse(np.int64(2)).startswith("(TOP ")
+    for wrong in (0, 1.5, "2"):
+        with pytest.raises(InputError, match=f"{name} must be a positive integer, got {wrong!r}"):
+            parse(wrong)
 
 
 def test_another_language_gets_a_warning(models: list[str]) -> None:

@@ -1,20 +1,32 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from reranker.errors import CheckpointError, lacks_memory
+from reranker.errors import CheckpointError, InputError, lacks_memory, positive
 
 
 def _raised(call: Callable[[], Any]) -> Exception:
     with pytest.raises(Exception) as error:
         call()
     return error.value
+
+
+def test_a_count_may_be_of_another_library() -> None:
+    assert [positive("top", each) for each in (1, 10**30, np.int64(2))] == [1, 10**30, 2]
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.0, math.nan, "2", None, True, np.float64(2), [2]])
+def test_a_count_is_a_positive_integer(value: Any) -> None:
+    with pytest.raises(InputError, match=r"^top must be a positive integer, got "):
+        positive("top", value)
 
 
 def test_lack_of_memory_is_told_from_other_errors() -> None:

@@ -303,6 +303,11 @@ def test_arguments_that_make_no_sense_say_what_is_wanted(tmp_path: Path) -> None
             0,
             "top must be a positive integer, got 0",
         ),
+        (
+            lambda value: RERANKER.parse("It runs.", FlatParser(), jobs=value),
+            0,
+            "jobs must be a positive integer, got 0",
+        ),
         (lambda value: RERANKER.rerank_file(path, lm_weight=value), 3, "is not between 0 and 1"),
         (RERANKER.rerank, [str(path)], "lists.txt is a file, not a tree; use rerank_file"),
         (

@@ -65,6 +65,14 @@ def test_one_sentence_that_cannot_be_read_costs_no_other() -> None:
     assert problems == ["an entry of 'tokens' is not one word: 'a b'", "no words", None]
 
 
+@pytest.mark.parametrize("rest", [[], ["It runs.", "It ran."]])
+def test_half_a_surrogate_pair_is_a_word(rest: list[str]) -> None:
+    """JSON can escape a half, and cutting a text to a length can leave one."""
+    first, *_ = sentences(["It runs \ud83d", *rest])
+    assert first.sentence.words == ("It", "runs", "\N{REPLACEMENT CHARACTER}")
+    assert first.problem is None
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -89,9 +97,11 @@ def test_a_table_is_no_text() -> None:
     [
         ({"form": "token"}, "form must be text or sentences or tokens, got 'token'"),
         ({"convention": "penn"}, "words must be gum or wsj or .*, got 'penn'"),
+        ({"longest": 0}, "longest must be a positive integer, got 0"),
+        ({"longest": "60"}, "longest must be a positive integer, got '60'"),
     ],
 )
-def test_forms_and_conventions_have_names(options: Any, message: str) -> None:
+def test_options_that_make_no_sense_say_what_is_wanted(options: Any, message: str) -> None:
     """A misspelt one would change the words."""
     with pytest.raises(InputError, match=f"^{message}$"):
         list(sentences("It runs.", **options))
