@@ -24,8 +24,8 @@ def files(tmp_path: Path) -> tuple[Path, Path, Path]:
         both = [entry(0, WORST, 5.0, None, 1.0), entry(1, BEST, 6.0, None, 2.0)]
         sentences.append(both[::-1] if number % 2 else both)  # whatever the scores say
     sentences.append([entry(0, LONG, 1.0, None, 1.0)])
-    rows = [json.dumps({"ranking": each, "rejected": []}) + "\n" for each in sentences]
-    (tmp_path / "dev.jsonl").write_text("".join(rows))
+    rows = [{"ranking": each, "rejected": [], "best_index": each[0]["index"]} for each in sentences]
+    (tmp_path / "dev.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "dev.mrg").write_text(f"{GOLD}\n" * 20 + f"{LONG}\n")
     (tmp_path / "genres.txt").write_text("".join(f"{each}\n" for each in "ab" * 10 + "c"))
     return tmp_path / "dev.jsonl", tmp_path / "dev.mrg", tmp_path / "genres.txt"
