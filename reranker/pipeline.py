@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -364,14 +365,19 @@ class Reranker(Ranker):
     def _ranked(
         self, lists: Iterable[NBest], weighing: Weighing, token_scores: bool, top: int | None
     ) -> Iterator[tuple[NBest, Ranking]]:
+        self._check_open()
         scorer, search = Scorer(self.ensemble, token_scores), self._winner_search
         score: Callable[[pools.Batch, Cancellation], list[Any]] = scorer.score
         most_tokens = pools.BATCH_TOKENS
         if top is not None and search.pays_off(weighing):
             score = partial(search.score, scorer=scorer, weighing=weighing, top=top)
             most_tokens = min(most_tokens, search.batch_tokens)
-        for nbest, scores in pools.in_order(lists, score, self._lanes, most_tokens):
-            yield nbest, self.rank(nbest, scores, weighing, top)
+        try:
+            for nbest, scores in pools.in_order(lists, score, self._lanes, most_tokens):
+                yield nbest, self.rank(nbest, scores, weighing, top)
+        except (RuntimeError, CancelledError):
+            self._check_open()  # closing ends the lanes
+            raise
 
     def score_lists(
         self,

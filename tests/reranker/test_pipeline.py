@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import random
 import subprocess
 import sys
@@ -207,6 +208,16 @@ def test_a_closed_reranker_has_let_go_of_its_models() -> None:
         with pytest.raises(InputError, match="this Reranker is closed: load it again"):
             ask()
     ours.close()
+
+
+@pytest.mark.parametrize("ranked", [0, 1])
+def test_rankings_of_a_closed_reranker_say_that_it_is_closed(ranked: int) -> None:
+    """Lists that are ranked one by one outlive the ``with`` statement that they were asked in."""
+    with Reranker([untrained(1)], threads=1) as ours:
+        rankings = ours.rerank_lists(itertools.repeat(CANDIDATES))
+        assert all(each.best for each in itertools.islice(rankings, ranked))
+    with pytest.raises(InputError, match="this Reranker is closed: load it again"):
+        list(rankings)
 
 
 @pytest.mark.plugins
