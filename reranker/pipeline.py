@@ -381,7 +381,7 @@ class Reranker(Ranker):
 
     def score_lists(
         self,
-        lists: Iterable[NBest],
+        lists: Iterable[NBest | Candidates],
         token_scores: bool = False,
         cancellation: Cancellation | None = None,
     ) -> Iterator[tuple[NBest, list[Scored]]]:
@@ -389,7 +389,7 @@ class Reranker(Ranker):
         after another thread cancelled."""
         self._check_open()
         score, most = Scorer(self.ensemble, token_scores).score, pools.BATCH_TOKENS
-        return pools.in_order(lists, score, self._lanes, most, cancellation)
+        return pools.in_order(map(_accepted, lists), score, self._lanes, most, cancellation)
 
 
 def _accepted(candidates: NBest | Candidates) -> NBest:

@@ -220,6 +220,13 @@ def test_rankings_of_a_closed_reranker_say_that_it_is_closed(ranked: int) -> Non
         list(rankings)
 
 
+def test_scores_of_lists_that_are_no_nbest() -> None:
+    ((nbest, scored),) = RERANKER.score_lists([CANDIDATES])
+    assert nbest == from_candidates(CANDIDATES)
+    ((_, expected),) = RERANKER.score_lists([nbest])
+    assert scored == expected
+
+
 @pytest.mark.plugins
 def test_completion_knows_what_there_is() -> None:
     program = "import sys, reranker; print(*dir(reranker)); sys.exit('torch' in sys.modules)"
