@@ -32,10 +32,11 @@ from typing import (
 import httpx
 
 from reranker.errors import InputError, RerankError
+from reranker.files.text import encoding_fault
 from reranker.nbest import Rejected
 from reranker.nbest.candidates import log_probabilities, raw_list
 from reranker.nbest.data import Certainty, Origin, RawCandidate
-from reranker.nbest.words import encoding_fault, printable
+from reranker.nbest.words import printable
 from reranker.ranking import Ranked, Ranking, Weighing
 from reranker.ranking.rankings import Rankings
 from reranker.text.given import GivenText, checked_text, warn_about_words

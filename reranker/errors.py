@@ -16,8 +16,8 @@ class TreeError(RerankError):
     """A text that is not a usable constituency tree.
 
     ``code`` identifies the fault in every report: ``empty``, ``unbalanced``, ``not-a-tree``,
-    ``too-deep`` or ``too-long`` for a text alone, ``wrong-length`` or ``wrong-words`` for a tree
-    that is not one of its sentence.
+    ``too-deep``, ``too-long`` or ``encoding`` for a text alone, ``wrong-length`` or
+    ``wrong-words`` for a tree that is not one of its sentence.
     """
 
     def __init__(self, code: str, message: str) -> None:

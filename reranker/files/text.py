@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import stat
 import zlib
 from collections.abc import Iterator
@@ -27,6 +28,18 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _BUFFER = 1 << 16
 _PACKED = 1 << 12
+
+# Bytes that are not UTF-8 are read as the upper surrogates; JSON can escape any surrogate.
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encoding_fault(text: str) -> str | None:
+    """Return the fault of the first character that cannot be written as UTF-8, or None."""
+    surrogate = None if text.isascii() else SURROGATE.search(text)
+    if surrogate is None:
+        return None
+    byte = ord(surrogate[0]) - 0xDC00
+    return f"byte 0x{byte:02x} is not UTF-8" if byte >= 0x80 else "half a surrogate pair"
 
 
 class TextFile:

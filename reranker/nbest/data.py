@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from reranker.errors import InputError, TreeError
 from reranker.files.opening import text_digest
-from reranker.nbest.words import encoding_fault, escaped, split_words
+from reranker.files.text import encoding_fault
+from reranker.nbest.words import escaped, split_words
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import delinearize, is_word
 from reranker.trees.tree import Tree, quoted, short_repr

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from reranker.errors import InputError, TreeError
-from reranker.files.text import MAX_LINE
+from reranker.files.text import MAX_LINE, encoding_fault
 from reranker.nbest.data import (
     UNKNOWN_TAG,
     Candidate,
@@ -33,7 +33,7 @@ from reranker.nbest.notation import (
     read_skeleton,
 )
 from reranker.nbest.own_notation import own_notation
-from reranker.nbest.words import check_words, encoding_fault, is_placeholder, printable, wrong_word
+from reranker.nbest.words import check_words, is_placeholder, printable, wrong_word
 from reranker.trees.linearize import is_word, linearize_text
 from reranker.trees.tree import MAX_WORDS
 

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from reranker.errors import TreeError
+from reranker.files.text import SURROGATE
 from reranker.languages import normalised
 from reranker.nbest.notation import PLACEHOLDER
-
-# Bytes that are not UTF-8 are read as the upper surrogates; JSON can escape any surrogate.
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _ESCAPES = {
     "-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}",
@@ -30,18 +28,9 @@ _MAX_CACHED_LENGTH = 200  # characters of two words whose comparison is cached
 _LONG_WORDS = 16  # long words whose canonical spelling is cached
 
 
-def encoding_fault(text: str) -> str | None:
-    """Return the fault of the first character that cannot be written as UTF-8, or None."""
-    surrogate = None if text.isascii() else _SURROGATE.search(text)
-    if surrogate is None:
-        return None
-    byte = ord(surrogate[0]) - 0xDC00
-    return f"byte 0x{byte:02x} is not UTF-8" if byte >= 0x80 else "half a surrogate pair"
-
-
 def printable(text: str) -> str:
     """Replace the bytes of ``text`` that are not UTF-8, so that it can be written again."""
-    return _SURROGATE.sub("\ufffd", text)
+    return SURROGATE.sub("\ufffd", text)
 
 
 def is_placeholder(word: str) -> bool:

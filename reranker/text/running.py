@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
-from reranker.files.text import MAX_LINE, open_text
-from reranker.nbest.words import encoding_fault, split_words
+from reranker.files.text import MAX_LINE, encoding_fault, open_text
+from reranker.nbest.words import split_words
 from reranker.text.reading import refuse_other_than_text
 
 Line = tuple[str, ...]

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from reranker.files.text import encoding_fault
 from reranker.languages import composed, is_invisible
-from reranker.nbest.words import encoding_fault, escaped
+from reranker.nbest.words import escaped
 from reranker.text.conventions import UNESCAPED, Convention, is_english, tokens
 
 if TYPE_CHECKING:

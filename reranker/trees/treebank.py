@@ -14,7 +14,7 @@ from reranker import registry
 from reranker.errors import InputError, TreeError
 from reranker.files.kinds import is_treebank, kind_of, refuse_other_than_trees
 from reranker.files.opening import expanded
-from reranker.files.text import TextFile, open_text, read_lines
+from reranker.files.text import TextFile, encoding_fault, open_text, read_lines
 from reranker.trees import psd
 from reranker.trees.splitting import is_remark, open_brackets, split_trees
 from reranker.trees.tree import WHITE_SPACE, Tree
@@ -203,19 +203,24 @@ def read_texts(names: Iterable[Name], remarks: Remarks | None = None) -> Iterato
                 yield TreeText(file, piece.line, piece.text, piece.problem)
 
 
-def read_treebank(names: Iterable[Name]) -> Iterator[Tree]:
+def read_treebank(names: Iterable[Name], *, only_utf8: bool = False) -> Iterator[Tree]:
     """Yield every tree of the files, in order; skip a broken tree and log its file, line and
-    reason. Raises InputError for a file that cannot be read to its end or contains no tree."""
-    return (tree for _, tree in placed_trees(names))
+    reason; with ``only_utf8``, for what is to be learned, also one with bytes that are not UTF-8.
+    Raises InputError for a file that cannot be read to its end or contains no such tree."""
+    return (tree for _, tree in placed_trees(names, only_utf8=only_utf8))
 
 
-def placed_trees(names: Iterable[Name]) -> Iterator[tuple[TreeText, Tree]]:
+def placed_trees(
+    names: Iterable[Name], *, only_utf8: bool = False
+) -> Iterator[tuple[TreeText, Tree]]:
     """Yield every tree of ``read_treebank`` with its place; raise what ``read_treebank`` raises."""
     remarks = Remarks()
     for file in treebank_files(names):
         count = 0
         for place in read_texts([file], remarks):
             try:
+                if only_utf8 and (fault := encoding_fault(place.text)):
+                    raise TreeError("encoding", fault)
                 tree = place.tree()
             except TreeError as error:
                 logger.warning("%s: skipped, %s: %s", place, error.code, error)

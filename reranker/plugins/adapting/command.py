@@ -200,7 +200,7 @@ def _gold(
                 f"{path}: a model of {language_name(member.language)}, and the parser is of "
                 f"{language_name(language)}; --language takes the parser and the models of one"
             )
-    return [linearize_tagged(tree) for tree in read_treebank(arguments.train)]
+    return [linearize_tagged(tree) for tree in read_treebank(arguments.train, only_utf8=True)]
 
 
 def _recipe(arguments: argparse.Namespace) -> AdaptationRecipe:

@@ -8,9 +8,9 @@ from itertools import zip_longest
 from pathlib import Path
 
 from reranker.errors import InputError
-from reranker.files.text import MAX_LINE, read_lines
+from reranker.files.text import MAX_LINE, encoding_fault, read_lines
 from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION
-from reranker.nbest.words import encoding_fault, split_words
+from reranker.nbest.words import split_words
 from reranker.plugins.generation.pair_vocabulary import Pair
 from reranker.trees.linearize import is_word, linearize
 from reranker.trees.tree import Tree

@@ -22,11 +22,11 @@ from reranker.files.kinds import refuse_other_than_trees
 from reranker.files.opening import input_digest, text_digest
 from reranker.files.output import standard_output
 from reranker.files.records import Written
-from reranker.files.text import TextFile, open_text, read_lines
+from reranker.files.text import TextFile, encoding_fault, open_text, read_lines
 from reranker.nbest import NBest, Rejected, read_nbest
 from reranker.nbest.candidates import score_warnings
 from reranker.nbest.dialects.registry import recognise
-from reranker.nbest.words import encoding_fault, printable
+from reranker.nbest.words import printable
 from reranker.parsers.parser import CANDIDATES
 from reranker.plugins.grep.parses import Parses, from_nbest, has_every_score
 from reranker.process.flags import number_from

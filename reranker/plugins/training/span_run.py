@@ -204,7 +204,8 @@ def new_run(
     if arguments.taught_text and not arguments.teacher:
         raise InputError("--taught-text needs a --teacher: its sentences have no trees")
     train, dev = (
-        [*map(linearize_tagged, read_treebank(paths))] for paths in (arguments.train, arguments.dev)
+        [*map(linearize_tagged, read_treebank(paths, only_utf8=True))]
+        for paths in (arguments.train, arguments.dev)
     )
     text = _usable(Text(arguments.taught_text or (), "tokens", longest=MAX_WORDS))
 

@@ -86,9 +86,9 @@ def read_tokens(names: Iterable[Name], reads: Reads) -> Iterator[tuple[str, ...]
     """Yield the tokens of every tree of the files, with tags in place of words if a model is to
     read those. Raises InputError as ``read_treebank`` does, and for a word without a tag."""
     if reads == "words":
-        yield from map(linearize, read_treebank(names))
+        yield from map(linearize, read_treebank(names, only_utf8=True))
         return
-    for place, tree in placed_trees(names):
+    for place, tree in placed_trees(names, only_utf8=True):
         try:
             yield with_tags(*linearize_tagged(tree))
         except TreeError as error:

@@ -114,6 +114,17 @@ def test_another_file_of_vectors_is_another_run(command: list[str], capsys: Capt
     assert main([*with_vectors, "--log-folder", "new"]) == 0
 
 
+@pytest.mark.parametrize("flags", [(), ("--stream",)])
+def test_words_in_another_encoding_are_not_learned(
+    flags: tuple[str, ...], command: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    Path("trees").write_bytes((TREES + "(S1 (NP (NN chi\xe9n)))\n" * 3).encode("latin-1"))
+    assert main([*command, *flags]) == 0
+    assert "trees:5: skipped, encoding: byte 0xe9 is not UTF-8" in caplog.messages
+    symbols = load_checkpoint(Path("m.pt")).vocabulary.symbols
+    assert "runs" in symbols and "chi\udce9n" not in symbols
+
+
 def test_vectors_that_are_none(command: list[str], capsys: Capture) -> None:
     write(Path("ragged.txt"), VECTORS + "owl 1\n")
     for file, reason in (
