@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reranker.checkpoints.vocabulary import MOST_CLASSED
 from reranker.commands.progress import loading
-from reranker.process.flags import positive, whole_number
+from reranker.process.flags import number_from, positive, whole_number
 
 EXAMPLES = """examples:
   rerank train --config small --train train.mrg.gz --dev dev.mrg.gz \\
@@ -62,9 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--log-folder", type=Path, metavar="FOLDER", help=text)
     text = "wall-clock time, all resumed runs together, with the last evaluation"
-    add("--budget", type=float, metavar="MINUTES", help=text)
+    add("--budget", type=number_from(0), metavar="MINUTES", help=text)
     text = "passes over the training trees (default: as in --config)"
-    add("--epochs", type=float, metavar="N", help=text)
+    add("--epochs", type=number_from(0), metavar="N", help=text)
     text = "random seed (default: as in --config)"
     add("--seed", type=whole_number(0, 2**32 - 1), metavar="N", help=text)
     text = (

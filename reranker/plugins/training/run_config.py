@@ -18,6 +18,9 @@ _CONFIGS = Path(__file__).parents[2] / "models" / "configs"
 StoredPrecision = Literal["float16", "float32", "int8", "int6"]
 
 
+_MOST_SHARDS = 10_000  # each costs time, whether it has columns or not
+
+
 @dataclass(frozen=True, slots=True)
 class RunConfig(ABC):
     """The settings of a training and, in ``model``, of its model; a subclass names the recipes."""
@@ -80,6 +83,8 @@ class RunConfig(ABC):
             why = ", for its learning rate" if self.recipe == "fast" else ": nothing else ends it"
             raise ValueError(f"the {self.recipe} recipe needs budget_minutes or epochs{why}")
         self.at_least_one("batch_tokens")
+        if self.shards > _MOST_SHARDS:
+            raise ValueError(f"shards must be at most {_MOST_SHARDS:,}, got {self.shards}")
         if self.averaged >= 1:
             raise ValueError(f"averaged must be a share below 1, got {self.averaged}")
         for name in ("learning_rate", "clip"):

@@ -125,6 +125,15 @@ def test_words_in_another_encoding_are_not_learned(
     assert "runs" in symbols and "chi\udce9n" not in symbols
 
 
+@pytest.mark.parametrize("flag", ["--budget", "--epochs"])
+def test_a_number_that_a_flag_cannot_have_is_the_flags(
+    flag: str, command: list[str], capsys: Capture
+) -> None:
+    with pytest.raises(SystemExit):
+        main([*command, flag, "-1"])
+    assert f"argument {flag}: '-1' is not a number of at least 0" in capsys.readouterr().err
+
+
 def test_vectors_that_are_none(command: list[str], capsys: Capture) -> None:
     write(Path("ragged.txt"), VECTORS + "owl 1\n")
     for file, reason in (

@@ -170,6 +170,7 @@ def test_names_nobody_knows(path: Path, text: str, reason: str) -> None:
         ("learning_rate = 0", "learning_rate is 0: nothing would be learned"),
         ("clip = 0.0", "clip is 0: nothing would be learned"),
         ("batch_tokens = 0", "batch_tokens must be at least 1, got 0"),
+        ("shards = 10001", "shards must be at most 10,000, got 10001"),
         ("batch_size = 0", "batch_size must be at least 1, got 0"),
         ("sequence_length = 0", "sequence_length must be at least 1, got 0"),
         ("non_monotone_interval = 0", "non_monotone_interval must be at least 1, got 0"),
