@@ -6,6 +6,7 @@ scoring.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ Array = NDArray[np.float64]
 class _ScoredList(NamedTuple):
     members: list[list[float]]
     parser: list[float | None]
-    tokens: list[int]
+    tokens: list[float]
     counts: list[tuple[int, int, int]]  # matched, gold, test
     has_first: bool
 
@@ -141,13 +142,23 @@ def _scored_list(
         if entry["duplicate_of"] is None and (most is None or entry["index"] < most)
     ]
     distinct.sort(key=lambda entry: entry["index"])
+    nlls = [entry.get("member_nll") or [entry["nll"]] for entry in distinct]
+    parser = [entry["parser_score"] for entry in distinct]
     return _ScoredList(
-        [[-nll for nll in entry.get("member_nll") or [entry["nll"]]] for entry in distinct],
-        [entry["parser_score"] for entry in distinct],
-        [entry["tokens"] for entry in distinct],
+        [[-_finite(nll) for nll in members] for members in nlls],
+        [None if score is None else _finite(score) for score in parser],
+        [_finite(entry["tokens"]) for entry in distinct],
         [gold.score(entry["tree"]).counts for entry in distinct],
         any(entry["index"] == 0 for entry in distinct),
     )
+
+
+def _finite(number: float) -> float:
+    """Return a number of a file. Raises TypeError or ValueError for anything but a finite one,
+    which weights cannot be tuned with."""
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is not a finite number")
+    return float(number)
 
 
 def _padded(lists: Sequence[_ScoredList], number_of_members: int) -> ScoredLists:

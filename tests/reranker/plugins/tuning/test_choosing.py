@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,10 @@ def test_files_that_do_not_fit(tmp_path: Path, capsys: Capture) -> None:
         (ranked(sentence) + "[" * 100_000, 2, "r.jsonl:2: not a sentence"),
         (ranked(sentence) + "{}\n", 2, "sentence of `rerank --output ranked`: no 'ranking'\n"),
         (ranked([]), 1, "no sentence has a usable candidate"),
+        (ranked([entry(0, BEST, math.nan, -1.0)]), 1, "r.jsonl:1: not a sentence of `rerank "),
+        (ranked([entry(0, BEST, 2.0, -1.0, math.inf)]), 1, "ranked`: inf is not a finite number\n"),
+        (ranked([entry(0, BEST, 2.0, math.nan)]), 1, "ranked`: nan is not a finite number\n"),
+        (ranked([{**entry(0, BEST, 2.0, -1.0), "tokens": "x"}]), 1, "must be real number"),
         (ranked(sentence, two), 2, "some sentences were scored by 1 models, some by 2"),
     ):
         file.write_text(content)
