@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from reranker.checkpoints.archive import read_archive, write_atomically
-from reranker.errors import ConfigError
+from reranker.errors import CheckpointError, ConfigError
 from reranker.languages import ENGLISH
 from reranker.models import State
 from reranker.models.batch import PADDING, Batch
@@ -171,8 +171,14 @@ class Run(ABC):
                 write_atomically(path, state)
 
     def resume(self, path: Path) -> None:
-        """Restore a state that ``save`` wrote. Raises ConfigError for the state of another run."""
-        saved = read_archive(path).content
+        """Restore a state that ``save`` wrote. Raises ConfigError for the state of another run, and
+        CheckpointError for a damaged file."""
+        try:
+            saved = read_archive(path).content
+        except CheckpointError as error:
+            raise CheckpointError(
+                f"{error}; to train from the beginning, delete it, or choose another log folder"
+            ) from error
         if not isinstance(saved, dict) or saved.get("run") != self.identity():
             raise ConfigError(
                 f"{path}: the state of a run with different settings or trees"

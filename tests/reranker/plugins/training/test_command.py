@@ -134,6 +134,18 @@ def test_a_number_that_a_flag_cannot_have_is_the_flags(
     assert f"argument {flag}: '-1' is not a number of at least 0" in capsys.readouterr().err
 
 
+def test_a_damaged_state_says_what_to_do(command: list[str], capsys: Capture) -> None:
+    assert main(command) == 0
+    state = Path("log/state.pt")
+    state.write_bytes(state.read_bytes()[:1000])
+    assert main([*command, "--epochs", "2"]) == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message.startswith("rerank: log/state.pt: not a checkpoint of `rerank train` (")
+    assert message.endswith(
+        "; to train from the beginning, delete it, or choose another log folder"
+    )
+
+
 def test_vectors_that_are_none(command: list[str], capsys: Capture) -> None:
     write(Path("ragged.txt"), VECTORS + "owl 1\n")
     for file, reason in (
