@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from reranker.errors import InputError
+from reranker.errors import InputError, positive
 from reranker.nbest.data import Origin, Sentence
 from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import Parser
@@ -33,9 +33,10 @@ def rank_sentences(
 
     Trees have the words as treebanks write them (``-LRB-``). A sentence without words, of more than
     ``longest``, or that cannot be parsed, has a ranking without candidates, whose ``rejected`` says
-    why. Raises InputError for a parser that does not work, and for a sentence that is a
-    string.
+    why. Raises InputError for a parser that does not work, for ``longest`` that is not a positive
+    integer, and for a sentence that is not a list of strings.
     """
+    positive("longest", longest)
     read = (_text_sentence(words, longest) for words in sentences)
     chosen = kept_parser(parser, reranker.parser)
     return reranker.rerank_lists(ParsedLists(chosen, read, jobs), top=top, lm_weight=lm_weight)
@@ -47,7 +48,10 @@ def _text_sentence(tokens: Sequence[str], longest: int) -> TextSentence:
             f"expected a list of words, got the string {tokens!r:.60}: split it into words, or "
             "parse text with Reranker.parse"
         )
-    words = tuple(map(tree_word, tokens))
+    given = list(tokens) if isinstance(tokens, Iterable) else [tokens]
+    if not all(isinstance(token, str) for token in given):
+        raise InputError(f"expected a list of words, which are strings, got {tokens!r:.60}")
+    words = tuple(map(tree_word, given))
     problem = None
     if not all(words):
         problem = "a token is an empty string"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from nltk.parse.api import ParserI
@@ -51,6 +52,19 @@ def test_sentences_in_order_whatever_is_wrong_with_them(reranker: Reranker) -> N
     alone = RerankingParser(reranker, toy_parser(), longest=8, top=1)
     for sentence, together in zip(sentences, answers, strict=True):
         assert list(alone.parse(sentence)) == together
+
+
+@pytest.mark.parametrize("words", [None, 3, [None], ["it", 3], [b"it"], [["it"]]])
+def test_a_sentence_is_a_list_of_strings(words: Any, reranker: Reranker) -> None:
+    parser = RerankingParser(reranker, toy_parser())
+    with pytest.raises(InputError, match="expected a list of words, which are strings, got "):
+        list(parser.parse(words))
+
+
+def test_no_sentence_is_shorter_than_one_word(reranker: Reranker) -> None:
+    parser = RerankingParser(reranker, toy_parser(), longest=0)
+    with pytest.raises(InputError, match="longest must be a positive integer, got 0"):
+        parser.parse(["it", "is"])
 
 
 def test_a_string_is_not_a_sentence(reranker: Reranker) -> None:
