@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from reranker.errors import InputError, TreeError
+from reranker.errors import TreeError, positive
 from reranker.languages import UNSPACED
 from reranker.parsers.parser import Parser
 from reranker.plugins.grep.given import given_parses, read_each
@@ -83,12 +83,12 @@ def select(
     ``form``, ``words``, ``parser`` and ``parser_model`` are those of ``reranker.parse``. A sentence
     of unknown entropy is left out, and logged.
 
-    Raises InputError for a number or a budget below 1, if the parser or its model is missing, and
-    for treebanks without trees.
+    Raises InputError for a number or a budget that is not a positive integer, if the parser or its
+    model is missing, and for treebanks without trees.
     """
     for name, most in (("number", number), ("budget", budget)):
-        if most is not None and most < 1:
-            raise InputError(f"{name} must be at least 1, got {most}")
+        if most is not None:
+            positive(name, most)
     known = read_each(given_parses(text, form, words, parser, parser_model), uncertain)
     sentences = annotated_sentences(annotated) if annotated else ()
     return choose(known, Budget(number, budget), sentences).sentences

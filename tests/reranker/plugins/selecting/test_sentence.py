@@ -93,10 +93,10 @@ def test_what_is_no_text_and_no_tree(text: Any) -> None:
         reranker.select(text)
 
 
-def test_limits_are_at_least_1() -> None:
-    with pytest.raises(InputError, match=r"^number must be at least 1, got -1$"):
+def test_limits_are_positive_integers() -> None:
+    with pytest.raises(InputError, match=r"^number must be a positive integer, got -1$"):
         reranker.select([TREE], number=-1)
-    with pytest.raises(InputError, match=r"^budget must be at least 1, got 0$"):
+    with pytest.raises(InputError, match=r"^budget must be a positive integer, got 0$"):
         reranker.select([TREE], budget=0)
-    with pytest.raises(InputError, match=r"^candidates must be at least 1, got 0$"):
+    with pytest.raises(InputError, match=r"^candidates must be a positive integer, got 0$"):
         ParserSettings(candidates=0)
