@@ -63,9 +63,10 @@ def pytest_collection(session: pytest.Session) -> None:
     if workers > 1:
         worker = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
         folders = filter(Path.is_dir, map(Path, session.config.args))
-        files = {file.resolve() for folder in folders for file in folder.rglob("test_*.py")}
+        found = {file.resolve() for folder in folders for file in folder.rglob("test_*.py")}
         ignored = {file for each in collect_ignore for file in _files(each)}
-        for file in sorted(files - ignored)[worker::workers]:
+        ours = [each for each in found - ignored if each.is_relative_to(tests.checkout.ROOT)]
+        for file in sorted(ours)[worker::workers]:
             name = ".".join(file.relative_to(tests.checkout.ROOT).with_suffix("").parts)
             # What fails does so again when it is collected, and is reported then.
             with contextlib.suppress(Exception, pytest.skip.Exception):
