@@ -162,7 +162,7 @@ def test_a_lock_that_is_replaced_while_one_looks_at_it(
         looks = iter([True])
 
         def meanwhile(file: IO[bytes]) -> bool:
-            if file.name == Path(f"{path}.lock") and next(looks, False):
+            if str(file.name) == f"{path}.lock" and next(looks, False):
                 before.close()
                 after.enter_context(claimed(path))
             return lock(file)
@@ -170,6 +170,7 @@ def test_a_lock_that_is_replaced_while_one_looks_at_it(
         monkeypatch.setattr(claim, "_lock", meanwhile)
         with pytest.raises(InputError, match="is writing it"), claimed(path):
             pass
+        assert not any(looks)  # it was replaced
         check_claims()
     assert [*tmp_path.iterdir()] == []
 
