@@ -12,6 +12,7 @@ from reranker.errors import InputError, KindError
 from reranker.files.json_text import read_json
 from reranker.files.kinds import LONGEST_START, kind_of
 from reranker.files.text import open_text, read_lines
+from reranker.ranking import OUTPUT_VERSION
 from reranker.trees.treebank import TreeText, sentences, tree_lines, treebank_files
 
 
@@ -61,11 +62,22 @@ def read_ranked(
         if not line.strip():
             continue
         with reading_sentence(name, number):
-            sentence = read_json(line)
+            sentence = read_sentence(line)
             _check_trees(sentence)
             if with_indexes:
                 _check_indexes(sentence)
         yield sentence
+
+
+def read_sentence(line: str) -> Any:
+    """Return the data of a line. Raises ValueError if that is not JSON, or of a later version."""
+    sentence = read_json(line)
+    version = sentence.get("version", 1) if isinstance(sentence, dict) else 1
+    if type(version) is not int or version > OUTPUT_VERSION:
+        raise ValueError(
+            f"of version {version!r:.20}, and this program reads up to {OUTPUT_VERSION}"
+        )
+    return sentence
 
 
 @contextmanager

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTree, GoldTrees, f1_by_row
-from reranker.files.json_text import read_json
-from reranker.outputs.ranked_file import reading_sentence
+from reranker.outputs.ranked_file import read_sentence, reading_sentence
 from reranker.ranking import SCORE_DECIMALS, Weighing
 
 Array = NDArray[np.float64]
@@ -117,7 +116,7 @@ def read_scored(
         if gold_tree is None:
             raise InputError(f"{ranked_name}: more sentences than the {len(gold)} of {gold.name}")
         with reading_sentence(ranked_name, number):
-            scored_list = _scored_list(read_json(line)["ranking"], gold_tree, most)
+            scored_list = _scored_list(read_sentence(line)["ranking"], gold_tree, most)
         if scored_list.counts:
             lists.append(scored_list)
     if number < len(gold):

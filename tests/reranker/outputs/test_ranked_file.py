@@ -22,3 +22,16 @@ def test_a_line_that_is_not_a_sentence_is_named(entry: str, reason: str) -> None
     with pytest.raises(InputError) as raised:
         list(read_ranked("ranked.jsonl", lines))
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(("version", "named"), [("99", "99"), ('"2"', "'2'")])
+def test_a_line_of_a_later_version_is_named(version: str, named: str) -> None:
+    tree = '"ranking": [{"tree": "(S (NN a))"}]'
+    known = [f"{{{tree}}}", *(f'{{"version": {each}, {tree}}}' for each in (1, 2))]
+    assert len([*read_ranked("ranked.jsonl", known)]) == 3
+    with pytest.raises(InputError) as raised:
+        list(read_ranked("ranked.jsonl", [f'{{"version": {version}, {tree}}}']))
+    assert str(raised.value) == (
+        "ranked.jsonl:1: not a sentence of `rerank --output ranked`: "
+        f"of version {named}, and this program reads up to 2"
+    )
