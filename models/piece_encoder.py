@@ -150,13 +150,9 @@ class PieceEncoder(nn.Module):
 
         def attend(rows: Tensor) -> Tensor:
             *parts, rest = torch.split(rows, [*lengths, len(rows) - starts[-1]])
-            padded = (
-                functional.pad(part, (0, 0, 0, size - len(part)))
-                for part, size in zip(parts, sizes, strict=True)
-            )
             read = [
-                own(part[None])[0, :length]
-                for own, part, length in zip(attends, padded, lengths, strict=True)
+                own(functional.pad(part, (0, 0, 0, size - len(part)))[None])[0, : len(part)]
+                for own, part, size in zip(attends, parts, sizes, strict=True)
             ]
             return torch.cat([*read, rest[:, : self.config.size]])
 
