@@ -92,14 +92,14 @@ def _what_is_needed(output: str, choice: ParserChoice, plan: answers.Plan) -> Pa
     settings = choice.settings
     if output in ("best", "pretty"):
         settings = replace(settings, is_certainty_wanted=False)
-    if output in ("best", "pretty", "conllu", "json", "brackets") and _agree(choice, plan):
+    if output in ("best", "pretty", "conllu", "json", "brackets") and _first_is_best(choice, plan):
         settings = replace(settings, candidates=1)
     return settings
 
 
-def _agree(choice: ParserChoice, plan: answers.Plan) -> bool:
-    """Return whether the best tree is the parser's first: the model that ranks the trees is the
-    parser's own (``--models fast``)."""
+def _first_is_best(choice: ParserChoice, plan: answers.Plan) -> bool:
+    """Return whether the best tree is the parser's first, since the model that ranks the trees is
+    the parser's own (``--models fast``)."""
     models = plan.models
     if choice.names != ["chart"] or choice.settings.candidates is not None:
         return False

@@ -47,7 +47,7 @@ class ParserSettings:
     """The format of the lists that a program prints."""
     device: str = "cpu"  # the device of our own models, as in ``Reranker.load``
     is_certainty_wanted: bool = True
-    """Whether chart computes the probabilities of brackets, a tenth of its time."""
+    """The wish for probabilities of brackets, which take chart a tenth of its time."""
     # BLLIP's own default, 21, gains 0.6 F1.
     overparsing: int = option(10, "how thoroughly bllip searches; 21 takes three times as long")
 
