@@ -81,7 +81,7 @@ def error_line(parser: argparse.ArgumentParser, typed: Sequence[str], message: s
         near = _nearest(wrong, [flag for flag, is_shown in flags.items() if is_shown])
         hint = f"did you mean {near}?" if near else f"see {parser.prog} --help-all"
         if not near and wrong[:2] != "--":  # a pattern or a file, perhaps
-            hint += "; behind -- nothing is a flag"
+            hint += "; what follows -- is never a flag"
         message = f"there is no flag {wrong}; {hint}"
     elif "arguments are required" in message:
         # A flag that takes any number of values has taken what stands behind it.

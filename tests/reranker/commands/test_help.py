@@ -91,7 +91,7 @@ def test_the_help_of_parse_fits_a_terminal(
         (
             "parse -x.txt",
             "rerank parse: error: there is no flag -x.txt; see rerank parse --help-all; "
-            "behind -- nothing is a flag",
+            "what follows -- is never a flag",
         ),
         pytest.param(
             "analyse attention --jsno",
