@@ -89,7 +89,7 @@ def test_no_candidates_that_the_parsers_own_model_would_not_choose(
 def test_the_parsers_own_model_chooses_its_first_tree(
     output: str, tmp_path: Path, capsys: Capture
 ) -> None:
-    """What is written does not depend on trees that cannot be the best."""
+    """Outputs do not depend on trees that cannot be the best."""
     file = write(
         tmp_path / "t.txt", "They served coffee and cake to the guests.\nI saw her duck.\n"
     )

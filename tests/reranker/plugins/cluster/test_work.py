@@ -269,7 +269,7 @@ def test_a_shard_whose_record_a_kill_prevented_is_the_runs_own(
 
 
 def test_a_file_that_no_record_names_is_not_replaced(wanted: list[Shard], workers: Workers) -> None:
-    """Whether there was none, or that of a killed run was in its place."""
+    """Neither before the first run nor after a killed one."""
     place = Path(workers.out, wanted[0].name)
     end, _ = _ends(workers.rank(wanted))
     message = f"{place}: not a file that this run may replace"
