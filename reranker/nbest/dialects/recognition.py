@@ -47,7 +47,7 @@ def is_json(head: Head) -> bool:
     return head.first[:1] == "{" and any(map(_OBJECT.match, head.lines))
 
 
-_HYPOTHESIS = re.compile(r"[HD]-[0-9]{1,12}\t(?:[^\t]*\t)?[^\t]*\([^\t]*")  # a text may have T-34
+_HYPOTHESIS = re.compile(r"[HD]-[0-9]{1,12}\t(?:[^\t]*\t)?[^\t(]*\([^\t]*")  # a text may have T-34
 
 
 def is_fairseq(head: Head) -> bool:

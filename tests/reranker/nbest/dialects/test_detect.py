@@ -71,6 +71,11 @@ def test_names_like_fairseqs(text: str, expected: str | None) -> None:
     assert recognise(text.splitlines(keepends=True)) == expected
 
 
+def test_a_line_of_brackets_is_no_slower_than_its_length() -> None:
+    """A search from each of 200,000 brackets on would take minutes."""
+    assert recognise([f"H-1\tx\t{'(' * 200_000}\ty\n"]) is None
+
+
 @pytest.mark.parametrize("text", ["It was a dark night.\n", "", "\n", "()\n"[1:]])
 def test_no_format(text: str) -> None:
     assert recognise(text.splitlines(keepends=True)) is None
