@@ -209,6 +209,7 @@ class Service:
         size: int,
         client: str,
         best: Best | None,
+        is_certainty_wanted: bool,
     ) -> Work:
         """Return what to score, or to parse first, in a body of ``size`` bytes."""
 
@@ -223,6 +224,7 @@ class Service:
                 contents.sentences,
                 self.settings.candidates,
                 best,
+                is_certainty_wanted,
             )
 
         work = await self.in_thread(made, size)

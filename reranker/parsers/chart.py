@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -52,6 +53,12 @@ class ChartParser:
         if self._is_batched:  # one thread computes while another waits for the GPU
             self.most_jobs = 2
         self._cancellation = Cancellation()
+
+    def without_certainty(self) -> ChartParser:
+        """Return the same parser, whose lists have no ``certainty`` on the CPU."""
+        other = copy.copy(self)
+        other._is_certainty_wanted = False
+        return other
 
     def parse(
         self, sentences: Sequence[Sentence], cancellation: Cancellation | None = None

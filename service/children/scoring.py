@@ -88,6 +88,8 @@ class ToScore(NamedTuple):
     """Parsed trees of more are rejected."""
     best: Best | None = None
     """The best candidates, if no others are wanted of each list."""
+    is_certainty_wanted: bool = True
+    """Need for the parser's probabilities of brackets."""
 
 
 class BatchScores(NamedTuple):

@@ -107,6 +107,8 @@ def _score(models: dict[int, _LoadedEnsemble], lanes: Lanes, request: Request) -
     lists, parsed = batch.lists, list[_ParsedSentence]()
     if batch.sentences:
         assert parser is not None
+        if not batch.is_certainty_wanted:
+            parser = parser.without_certainty()
         each = -(-len(batch.sentences) // lanes.count)
         shares = (
             batch.sentences[first : first + each] for first in range(0, len(batch.sentences), each)

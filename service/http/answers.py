@@ -86,6 +86,11 @@ class AnswerWriter:
         """Return the candidates that have to be scored, None for all."""
         return None if self.top is None else Best(self.weighing, self.top)
 
+    @property
+    def is_certainty_wanted(self) -> bool:
+        """Return whether the answer tells how sure the parser is of each bracket."""
+        return True
+
     def rank(self, nbest: NBest, scores: Sequence[Scored | None]) -> Ranking:
         """Rank a list; lists that are scored together may be weighed differently."""
         if self.weighing.lm_weight < 1:
@@ -174,6 +179,10 @@ class _OutputWriter(AnswerWriter):
     def __init__(self, output: str, *given: Any) -> None:
         super().__init__(*given)
         self._output = output
+
+    @property
+    def is_certainty_wanted(self) -> bool:
+        return self._output != "best"
 
     def entry(self, place: int, ranking: Ranking) -> bytes:
         text = format_ranking(ranking, self._output, place + 1)

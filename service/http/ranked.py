@@ -60,7 +60,8 @@ class RankedRequest:
         contents = await service.readers.read(body, state.client)
         state.details.update(_counted(contents))
         writer = answers.writer(form, state.request_id, models, contents.asked, contents.warnings)
-        given = _Given(contents, models, deadline, size, state.client, writer.best)
+        wanted = writer.best, writer.is_certainty_wanted
+        given = _Given(contents, models, deadline, size, state.client, *wanted)
         if form == streams.LINES and writer.has_lines and (contents.lists or contents.sentences):
             lines = self._lines(given, writer)
             return streams.Lines(await anext(lines), lines)
@@ -131,7 +132,7 @@ class RankedRequest:
 
 class _Given(NamedTuple):
     """The arguments of ``Service.work``: lists or sentences to be scored, the models for them, the
-    bytes of the body, and how many candidates are wanted."""
+    bytes of the body, and what the answer tells."""
 
     contents: Contents
     models: Models
@@ -139,6 +140,7 @@ class _Given(NamedTuple):
     size: int
     client: str
     best: Best | None
+    is_certainty_wanted: bool
 
 
 def _counted(contents: Contents) -> dict[str, int]:

@@ -277,6 +277,7 @@ class Engines:
             [piece.what for piece in batch if isinstance(piece.what, TextSentence)],
             self._settings.max_tree_tokens,
             batch[0].work.best,
+            any(piece.work.is_certainty_wanted for piece in batch),
         )
         try:
             result = engine.child.score(models, to_score, slot.cancellation, slot.place)

@@ -69,6 +69,8 @@ class Work:
     """Trees that the parser proposes for a sentence, at most."""
     best: Best | None = None
     """The best candidates, if no others are wanted of each list; None where a list is cut."""
+    is_certainty_wanted: bool = True
+    """Need for the parser's probabilities of brackets."""
     changed: Callable[[], object] = lambda: None
     """Called, in a thread, when there are new scores or an error."""
     pieces: list[Piece] = field(init=False)

@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 from reranker import Reranker
 from reranker.nbest import NBest, from_candidates
+from reranker.nbest.data import Origin, Sentence
 from reranker.ranking import Scored
 from reranker.service.children.scoring import Models
 from reranker.service.errors import RequestError
@@ -22,6 +24,7 @@ from reranker.service.metrics import Metrics
 from reranker.service.scheduling.engines import Engines
 from reranker.service.scheduling.work import Kind, Work
 from reranker.service.settings import Settings
+from reranker.text.reading import TextSentence
 from tests.checkout import before_python_path
 from tests.reranker.ensembles import CANDIDATES
 from tests.service.conftest import save_models
@@ -115,6 +118,10 @@ async def scores(engines: Engines, work: Work) -> list[Sequence[Scored | None]]:
     return [scored async for group in engines.score(work) for _, scored in group]
 
 
+async def parsed(engines: Engines, work: Work) -> list[NBest]:
+    return [nbest async for group in engines.score(work) for nbest, _ in group]
+
+
 def scores_of(reranker: Reranker, *lists: NBest) -> list[Sequence[Scored | None]]:
     return [scored for _, scored in reranker.score_lists(lists)]
 
@@ -127,6 +134,18 @@ def test_a_long_list_is_cut_into_pieces(listwise: Running, expected: Reranker) -
     assert [piece.tokens for piece in cut.pieces] == [20, 22, 20, 18, 18]
     for work in (whole, cut):
         assert finished(scores(listwise.engines, work)) == scores_of(expected, nbest)
+
+
+def test_certainty_is_computed_for_answers_that_tell_it(listwise: Running) -> None:
+    """Nothing else of a list changes."""
+    sentences = [TextSentence(Sentence.of(["It", "runs"]), Origin("", 0, "It runs", ()))]
+    found = []
+    for is_wanted in (True, False):
+        work = listwise.work(sentences=sentences, candidates=3, is_certainty_wanted=is_wanted)
+        found += finished(parsed(listwise.engines, work))
+    with_certainty, without = found
+    assert with_certainty.certainty is not None and without.certainty is None
+    assert without == replace(with_certainty, certainty=None)
 
 
 def test_the_speed_of_sentences_is_known_from_the_start(listwise: Running) -> None:
