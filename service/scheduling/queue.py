@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from reranker.process.cancellation import Cancellation
 from reranker.process.machine import available_cores
@@ -34,8 +35,13 @@ _BATCH_SECONDS = 0.5
 BATCH_WAIT_SECONDS = 0.003
 """Seconds that an idle device waits for more requests to score together."""
 
+# Clients whose requests ended together often ask again at once. So after a batch the wait is this
+# share of the batch's time, at most so many seconds.
+_RETURN_SHARE, _MOST_RETURN_SECONDS = 0.1, 0.02
+
 # A batch of what is very small, or for clients that come first: the next of them wait for it.
-_SHORT_BATCH_SECONDS = 0.15
+# Sentences gain more from each other's company than lists.
+_SHORT_BATCH_SECONDS = {"lists": 0.15, "sentences": 0.25}
 
 # What takes longer comes first only where nothing need be paused for it.
 _FIRST_SECONDS = 0.3
@@ -75,6 +81,8 @@ class Slot:
     """Permission to wait for others, which long batches have. Short ones begin with a very small
     request or with one of a client that comes first."""
     was_paused: bool = False
+    begun: float = 0.0
+    """The time at which the batch began, by time.monotonic()."""
     engine: EngineSlots = field(init=False)
     changed: threading.Condition = field(init=False)
     """The slot's thread waits for it; all slots' conditions share the queue's lock."""
@@ -82,7 +90,7 @@ class Slot:
     _since: float | None = None
 
     def begin(self, batch: list[Piece]) -> None:
-        self.batch, self.cancellation = batch, Cancellation()
+        self.batch, self.cancellation, self.begun = batch, Cancellation(), time.monotonic()
         self.was_paused, self._paused, self._since = False, 0.0, None
 
     def pause(self) -> None:
@@ -128,6 +136,13 @@ class EngineSlots:
         return self.first.batch or self.main.batch
 
 
+class _Returning(NamedTuple):
+    """The requests that a slot waits for after a batch."""
+
+    until: float  # by time.monotonic()
+    requests: int
+
+
 class Queue:
     """The waiting requests, which the event loop adds and removes; slots' threads take batches."""
 
@@ -150,6 +165,7 @@ class Queue:
         self._token_costs: dict[Kind, float] = {}
         """Each token of such work takes as long as so many of a list; measured, too."""
         self.batch_wait = BATCH_WAIT_SECONDS
+        self._returning = _Returning(0.0, 0)
         self._idle_speed = 0.0  # nothing else was being scored
         self.is_closed = False
         metrics.queue_tokens.set_function(lambda: self._shares.total)
@@ -299,6 +315,8 @@ class Queue:
         """Wait for pieces for one ensemble, about half a second's work; empty once the queue is
         closed. The slot's previous batch counts as done."""
         with self._lock:
+            if slot.batch:
+                self._returning = self._returning_after(slot)
             slot.batch = []
             self._wake()
             while not slot.batch and not self.is_closed:
@@ -306,8 +324,7 @@ class Queue:
                     slot.engine.main.resume()
                 slot.changed.wait_for(lambda: self.is_closed or self._next(slot, None))
                 if not any(other.batch for other in self.slots):
-                    # The device was idle: more requests may arrive in a moment.
-                    slot.changed.wait_for(self._has_batch_or_nothing, self.batch_wait)
+                    self._wait_for_more(slot)
                 slot.begin(self._take(slot))
             main = slot.engine.main
             if slot is slot.engine.first and slot.batch and not main.is_paused:
@@ -316,8 +333,23 @@ class Queue:
             self._wake()  # another slot may start now
             return slot.batch
 
-    def _has_batch_or_nothing(self) -> bool:
-        return not 0 < self._waiting_tokens(self._waiting) < self.batch_tokens
+    def _returning_after(self, slot: Slot) -> _Returning:
+        """Return the requests that may come back after a slot's batch, or wait already."""
+        now = time.monotonic()
+        seconds = min(_RETURN_SHARE * (now - slot.begun), _MOST_RETURN_SECONDS)
+        requests = {piece.work for piece in slot.batch}.union(self._waiting)
+        return _Returning(now + seconds, len(requests))
+
+    def _wait_for_more(self, slot: Slot) -> None:
+        """Wait a moment, since the device was idle, for more requests to score together."""
+        until, requests = self._returning
+
+        def is_enough() -> bool:
+            if not 0 < self._waiting_tokens(self._waiting) < self.batch_tokens:
+                return True
+            return len(self._waiting) >= requests and time.monotonic() < until
+
+        slot.changed.wait_for(is_enough, max(until - time.monotonic(), self.batch_wait))
 
     def _take(self, slot: Slot) -> list[Piece]:
         batch: list[Piece] = []
@@ -332,7 +364,7 @@ class Queue:
             if not batch:
                 slot.may_pause = self._is_long(slot, work)
             is_short = bool(ahead) or not slot.may_pause
-            most = self._short_tokens(slot) if is_short else self.batch_tokens
+            most = self._short_tokens(slot, work) if is_short else self.batch_tokens
             is_full = cost > most or size > self._settings.batch_tokens
             # Who comes first does not wait for others' pieces to be scored with theirs.
             if batch and (is_full or (ahead and work.client not in ahead)):
@@ -349,12 +381,13 @@ class Queue:
 
     def _is_long(self, slot: Slot, work: Work) -> bool:
         """Return whether a batch that begins with the next piece of a request is long."""
-        is_short = self._piece_cost(work.pieces[work.taken]) <= self._short_tokens(slot)
+        is_short = self._piece_cost(work.pieces[work.taken]) <= self._short_tokens(slot, work)
         return not work.is_small and not (is_short and self._waiting.is_ahead(work.client))
 
-    def _short_tokens(self, slot: Slot) -> int:
-        """Return the most list tokens of a short batch."""
-        return self._tokens_in(_SHORT_BATCH_SECONDS * slot.threads / slot.engine.main.threads)
+    def _short_tokens(self, slot: Slot, work: Work) -> int:
+        """Return the most list tokens of a short batch of such work."""
+        seconds = _SHORT_BATCH_SECONDS["sentences" if work.is_text else "lists"]
+        return self._tokens_in(seconds * slot.threads / slot.engine.main.threads)
 
     def _next(self, slot: Slot, first: Work | None) -> Work | None:
         """Return the request with the least virtual time among those that may be scored in the

@@ -113,6 +113,53 @@ def text(client: str, sentences: int) -> Work:
     return Work(MODELS, (), deadline, client, sentences=given, candidates=1)
 
 
+class Arriving:
+    """In place of a slot's condition: a request arrives each time when the slot would wait."""
+
+    def __init__(self, queue: Queue, *arriving: Work) -> None:
+        self._queue, self._arriving = queue, [*arriving]
+        self.timeouts: list[float | None] = []
+
+    def wait_for(self, predicate: Callable[[], object], timeout: float | None = None) -> bool:
+        self.timeouts.append(timeout)
+        while not predicate():
+            self._queue.add(self._arriving.pop(0))
+        return True
+
+    def notify(self) -> None:
+        """Do nothing: nobody waits."""
+
+
+def test_clients_that_were_scored_together_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two took part in a batch. The wait ends once both have asked again; it is a tenth of the
+    batch's time, at most 0.02 s."""
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    queue = queue_of(80)
+    main = slots(queue).main
+    for client in ("a", "b"):
+        queue.add(asked(client, 10))
+    assert taken(queue) == ["a0", "b0"]
+    for seconds, expected in ((0.05, 0.005), (1, 0.02)):
+        main.begun -= seconds
+        waiting = Arriving(queue, asked("a", 10), asked("b", 10), asked("c", 10))
+        monkeypatch.setattr(main, "changed", waiting)
+        assert taken(queue) == ["a0", "b0"]
+        assert waiting.timeouts == [None, pytest.approx(expected)]
+
+
+def test_a_lone_client_is_not_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    queue = queue_of(80)
+    main = slots(queue).main
+    queue.add(asked("a", 10))
+    assert taken(queue) == ["a0"]
+    main.begun -= 1
+    monkeypatch.setattr(main, "changed", Arriving(queue, asked("a", 10), asked("b", 10)))
+    assert taken(queue) == ["a0"]
+
+
 def test_a_long_text_takes_turns_with_lists() -> None:
     """40 tokens a batch, which lists and sentences do not share."""
     queue = queue_of(80)
@@ -271,10 +318,10 @@ def test_very_small_requests_need_no_long_batch_to_end() -> None:
 
 
 def test_very_small_texts_join_short_batches_of_texts() -> None:
-    """At 200 tokens a second short batches have up to 30, and they are for who comes first; a
-    sentence has six, and a request of up to ten is very small."""
-    queue = queue_of(200)
-    queue.learn_first(200, 1)
+    """At 120 tokens a second short batches of sentences have up to 30, and they are for who comes
+    first; a sentence has six, and a request of up to six is very small."""
+    queue = queue_of(120)
+    queue.learn_first(120, 1)
     for work in (text("new", 3), text("small", 1), text("newer", 4)):
         queue.add(work)
     assert taken(queue) == ["new0", "small0", "newer0", "new1", "newer1"]
