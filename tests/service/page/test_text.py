@@ -208,7 +208,7 @@ def test_the_built_in_parser_parses(context: BrowserContext, checkpoints: list[s
 
 def test_brackets_show_how_sure_they_are(context: BrowserContext, checkpoints: list[str]) -> None:
     text = "When the last guests left the hotel closed its kitchen."
-    with serving(checkpoints) as server:
+    with serving(checkpoints, real_parser=True) as server:
         body = {"text": text, "lm_weight": 1, "criterion": "perplexity"}
         answer = httpx.post(f"{server.url}/parse", json=body, timeout=PATIENCE).json()
         (sentence,) = answer["sentences"]
