@@ -114,7 +114,7 @@ def text(client: str, sentences: int) -> Work:
 
 
 class Arriving:
-    """In place of a slot's condition: a request arrives each time when the slot would wait."""
+    """Condition of a slot for which a request arrives each time when it would wait."""
 
     def __init__(self, queue: Queue, *arriving: Work) -> None:
         self._queue, self._arriving = queue, [*arriving]
