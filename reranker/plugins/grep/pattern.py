@@ -49,6 +49,8 @@ MAX_RELATIONS = 200
 MAX_DEPTH = 50
 MAX_WAYS = 20_000
 """For the nodes that ``=name`` can refer to, in one tree: a second or so."""
+MAX_STEPS = 10_000_000
+"""Ways times nodes of the tree, since each way looks at them all: some seconds."""
 
 _SHOWN = 60  # characters on both sides of a fault
 
@@ -95,7 +97,8 @@ class Pattern:
 
     def matching(self, table: Table) -> int:
         """Return the set of nodes that match. Raises TreeError (``too-long``) if names can stand
-        for nodes in more than ``MAX_WAYS``, InputError if a regular expression takes too long."""
+        for nodes in more than ``MAX_WAYS`` or these take more than ``MAX_STEPS``, InputError if a
+        regular expression takes too long."""
         if not self._referred and not self._texts:
             return self._nodes(table)
         found = 0
@@ -120,8 +123,10 @@ class Pattern:
         known = [
             sorted({text for of in uses for text in of(table)}) for uses in self._texts.values()
         ]
-        if math.prod(map(len, nodes)) * math.prod(map(len, known)) > MAX_WAYS:
-            raise TreeError("too-long", "there are too many nodes that names can stand for")
+        ways = math.prod(map(len, nodes)) * math.prod(map(len, known))
+        if ways > MAX_WAYS or ways * len(table.nodes) > MAX_STEPS:
+            reason = "there are too many nodes that names can stand for; name nodes of rarer labels"
+            raise TreeError("too-long", reason)
         for chosen in itertools.product(*nodes):
             for found in itertools.product(*known):
                 table.chosen = dict(zip(names, chosen, strict=True))

@@ -191,6 +191,13 @@ def test_names_that_can_stand_for_too_many_nodes_are_given_up() -> None:
         words_of("S < NP=a < NP=b < NP=c < NP=d : =a $ =b : =b $ =c : =c $ =d", tree)
 
 
+def test_one_name_in_a_sentence_of_thousands_of_words_is_given_up() -> None:
+    tree = Tree("S", tuple(Tree("NN", ("a",)) for _ in range(3_000)))
+    with pytest.raises(TreeError, match="too many nodes that names can stand for"):
+        words_of("NN=first . (NN , =first)", tree)  # 3,001 ways, each a look at 6,001 nodes
+    assert len(words_of("NN . (NN=second , NN)", tree)) == 2_999  # nothing refers to the name
+
+
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
