@@ -30,7 +30,7 @@ from reranker.checkpoints.installed import models_of
 from reranker.errors import InputError
 from reranker.files.opening import read_text
 from reranker.parsers.choice import ParserChoice
-from reranker.parsers.parser import CHART_CANDIDATES, ParserSettings, option_of
+from reranker.parsers.parser import CHART_CANDIDATES, MOST_CANDIDATES, ParserSettings, option_of
 from reranker.text.conventions import Convention, convention_of
 from reranker.trees.tree import MAX_DEPTH
 
@@ -132,8 +132,11 @@ class Settings(BaseSettings):
         "by default that of the models, else the installed one",
     )
     language: str = Field("", description=option_of(ParserSettings, "language")[1])
-    candidates: _Count = Field(
-        CHART_CANDIDATES, description="trees that the parser proposes for a sentence"
+    candidates: int = Field(
+        CHART_CANDIDATES,
+        ge=1,
+        le=MOST_CANDIDATES,
+        description="trees that the parser proposes for a sentence",
     )
     words: Convention | None = Field(
         None,

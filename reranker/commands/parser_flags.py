@@ -16,8 +16,8 @@ from reranker.languages import language_name
 from reranker.nbest import ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.choice import OPTIONS, ParserChoice
-from reranker.parsers.parser import Parser, language_of
-from reranker.process.flags import positive
+from reranker.parsers.parser import MOST_CANDIDATES, Parser, language_of
+from reranker.process.flags import positive, whole_number
 from reranker.process.machine import available_cores
 
 _METAVARS: dict[str, dict[str, Any]] = {
@@ -25,7 +25,7 @@ _METAVARS: dict[str, dict[str, Any]] = {
     "parser_command": {"metavar": "COMMAND"},
     "parser_model": {"action": "append", "metavar": "MODEL"},
     "language": {"metavar": "CODE"},
-    "candidates": {"type": positive, "metavar": "N"},
+    "candidates": {"type": whole_number(1, MOST_CANDIDATES), "metavar": "N"},
     "overparsing": {"type": positive, "metavar": "N"},
     "parser_seconds": {"type": positive, "metavar": "S"},
 }

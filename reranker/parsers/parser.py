@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
-from reranker.errors import positive
+from reranker.errors import InputError, positive
 from reranker.languages import ENGLISH
 from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
@@ -52,11 +52,14 @@ class ParserSettings:
     overparsing: int = option(10, "how thoroughly bllip searches; 21 takes three times as long")
 
     def __post_init__(self) -> None:
-        """Raise InputError for a number of candidates that is not a positive integer."""
-        if self.candidates is not None:
-            positive("candidates", self.candidates)
+        """Raise InputError for a number of candidates that is not from 1 to ``MOST_CANDIDATES``."""
+        count = self.candidates
+        if count is not None and positive("candidates", count) > MOST_CANDIDATES:
+            raise InputError(f"candidates must be at most {MOST_CANDIDATES:,} for a sentence")
 
 
+MOST_CANDIDATES = 10_000
+"""Of one sentence: chart takes 20 seconds and 0.4 GB for so many trees of 19 words."""
 CANDIDATES = 50
 """How many trees a parser proposes if ``ParserSettings.candidates`` does not say."""
 CHART_CANDIDATES = 20

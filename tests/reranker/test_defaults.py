@@ -58,6 +58,9 @@ def test_another_language_gets_a_warning(models: list[str]) -> None:
 def test_options_are_those_of_the_command_line(models: list[str]) -> None:
     (few,) = reranker.parse("It runs.", models=models, candidates=3)
     assert len(few) <= 3
+    for many in (10_001, 10**30):
+        with pytest.raises(InputError, match="candidates must be at most 10,000 for a sentence"):
+            reranker.parse("It runs.", models=models, candidates=many)
     with pytest.raises(InputError, match="no parser option 'beam'; there are parser, parser_comm"):
         reranker.parse("It runs.", models=models, beam=3)
 

@@ -121,6 +121,11 @@ def test_the_help_of_parse_fits_a_terminal(
             "parse f --threads -1",  # a value
             "rerank parse: error: argument --threads: '-1' is not a whole number of at least 1",
         ),
+        (
+            "parse f --candidates 10001",
+            "rerank parse: error: argument --candidates: '10001' is not a whole number from 1 to "
+            "10,000",
+        ),
     ],
 )
 def test_a_wrong_flag_is_one_line_with_the_right_one(
