@@ -211,10 +211,10 @@ def read_treebank(names: Iterable[Name], *, only_utf8: bool = False) -> Iterator
 
 
 def placed_trees(
-    names: Iterable[Name], *, only_utf8: bool = False
+    names: Iterable[Name], *, only_utf8: bool = False, say: Callable[[str], None] = logger.warning
 ) -> Iterator[tuple[TreeText, Tree]]:
     """Yield every tree of ``read_treebank`` with its place; raise what ``read_treebank`` raises."""
-    remarks = Remarks()
+    remarks = Remarks(say)
     for file in treebank_files(names):
         count = 0
         for place in read_texts([file], remarks):
@@ -223,7 +223,7 @@ def placed_trees(
                     raise TreeError("encoding", fault)
                 tree = place.tree()
             except TreeError as error:
-                logger.warning("%s: skipped, %s: %s", place, error.code, error)
+                say(f"{place}: skipped, {error.code}: {error}")
                 continue
             yield place, tree
             count += 1

@@ -7,9 +7,10 @@ Batches are the same as of trees in memory, whose order is drawn again for every
 from __future__ import annotations
 
 import json
+import logging
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -23,7 +24,9 @@ from reranker.files.output import check_own, open_whole, whole_file, write_error
 from reranker.plugins.training.processes import Processes
 from reranker.trees.linearize import linearize, linearize_tagged
 from reranker.trees.tagged import with_tags
-from reranker.trees.treebank import Name, placed_trees, read_treebank, treebank_files
+from reranker.trees.treebank import Name, named, placed_trees, treebank_files
+
+logger = logging.getLogger(__name__)
 
 _AT_ONCE = 1 << 20  # tokens
 Reads = Literal["words", "tags"]
@@ -82,17 +85,23 @@ class TokenFile(Sequence[list[int]]):
         return counts
 
 
-def read_tokens(names: Iterable[Name], reads: Reads) -> Iterator[tuple[str, ...]]:
-    """Yield the tokens of every tree of the files, with tags in place of words if a model is to
-    read those. Raises InputError as ``read_treebank`` does, and for a word without a tag."""
-    if reads == "words":
-        yield from map(linearize, read_treebank(names, only_utf8=True))
-        return
-    for place, tree in placed_trees(names, only_utf8=True):
+def read_tokens(
+    names: Sequence[Name], reads: Reads, say: Callable[[str], None] = logger.warning
+) -> Iterator[tuple[str, ...]]:
+    """Yield the tokens of every tree of the files that has words, with tags in their place if a
+    model is to read those; ``say`` which trees are skipped. Raises InputError as ``read_treebank``
+    does, for a word without a tag, and if no tree has words."""
+    is_empty = True
+    for place, tree in placed_trees(names, only_utf8=True, say=say):
         try:
-            yield with_tags(*linearize_tagged(tree))
+            tokens = linearize(tree) if reads == "words" else with_tags(*linearize_tagged(tree))
         except TreeError as error:
             raise InputError(f'{place}: {error}; reads = "tags" needs tagged trees') from error
+        if tokens:  # a tree may hold nothing but traces
+            is_empty = False
+            yield tokens
+    if is_empty:
+        raise InputError(f"{named(names)}: the trees have no words")
 
 
 class StreamedTrees(Iterable[tuple[str, ...]]):
@@ -108,10 +117,11 @@ class StreamedTrees(Iterable[tuple[str, ...]]):
         """Take the ``folder`` for the tokens, which all ``processes`` have to see. Raises
         InputError as ``treebank_files`` does."""
         self.paths, self.folder, self.processes = treebank_files(names), folder, processes
-        self._reads = reads
+        self._reads, self._say = reads, logger.warning
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
-        return read_tokens(self.paths, self._reads)
+        say, self._say = self._say, logger.debug  # each warning once
+        return read_tokens(self.paths, self._reads, say)
 
     def encoded(self, vocabulary: Vocabulary) -> TokenFile:
         """Return the ids of the trees, which are written unless a run has done so before with the

@@ -14,7 +14,7 @@ from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError, RerankError
 from reranker.plugins.training.config import TrainingConfig
 from reranker.plugins.training.processes import Processes
-from reranker.plugins.training.tree_files import StreamedTrees, TokenFile
+from reranker.plugins.training.tree_files import Reads, StreamedTrees, TokenFile, read_tokens
 from reranker.trees.linearize import linearize
 from reranker.trees.treebank import read_treebank
 from tests.reranker.plugins.training.forked import in_processes
@@ -67,6 +67,27 @@ def test_a_model_is_the_same_as_of_trees_in_memory(
     weights = disk.model.state_dict()
     assert all(torch.equal(weight, weights[name]) for name, weight in
                memory.model.state_dict().items())  # fmt: skip
+
+
+def test_a_tree_that_is_skipped_is_named_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write(tmp_path / "a.mrg", f"{TREES[0]}(S (NP\n{TREES[1]}")
+    files = StreamedTrees([path], tmp_path / "log")
+    assert len(files.encoded(Vocabulary.build(files, 1))) == 2
+    (message,) = caplog.messages
+    assert message.startswith(f"{path}:2: skipped, unbalanced: ")
+
+
+@pytest.mark.parametrize("reads", ["words", "tags"])
+def test_trees_of_nothing_but_traces_are_left_out(reads: Reads, tmp_path: Path) -> None:
+    empty = "(S (NP (-NONE- *)) (VP (-NONE- *?*)))\n"
+    some = write(tmp_path / "some.mrg", f"{empty}{TREES[0]}{empty}")
+    none = write(tmp_path / "none.mrg", empty)
+    for name in (some, none):
+        assert len([*read_tokens([some, name], reads)]) == 1 + (name == some)
+    with pytest.raises(InputError, match=r"none\.mrg: the trees have no words"):
+        list(StreamedTrees([none], tmp_path / "log", reads=reads))
 
 
 def test_tokens_are_written_once(paths: list[Path], tmp_path: Path) -> None:
