@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterable
 from typing import Any
 
 from reranker.checkpoints.ensemble_file import ModelNames
@@ -69,7 +69,7 @@ def kept(
 ) -> tuple[Reranker, Parser, str]:
     """Return the models and the parser for these arguments of ``parse``, loaded once, and the
     language of the text. Raises the errors of ``parse``."""
-    if not isinstance(models, str | os.PathLike | None):
+    if isinstance(models, Iterable) and not isinstance(models, str):
         models = tuple(models)
     chosen = kept_parser(parser, models, **options)
     language = options.get("language") or language_of(chosen)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
+from reranker import nbest
 from reranker.checkpoints.ensemble_file import ModelNames, WeighedModels, named_models
 from reranker.checkpoints.members import LoadedMember, Precision, devices, load_placed
 from reranker.errors import InputError, positive
@@ -348,7 +349,7 @@ class Reranker(Ranker):
     ) -> Iterator[tuple[NBest, Ranking]]:
         """Yield each list with its ranking, as ``rerank_lists`` does."""
         chosen = self._chosen(weighing, lm_weight, top)
-        return self._ranked(map(_accepted, lists), chosen, token_scores, top)
+        return self._ranked(_accepted(lists), chosen, token_scores, top)
 
     def _chosen(
         self, weighing: Weighing | None, lm_weight: float | None, top: int | None = None
@@ -389,15 +390,13 @@ class Reranker(Ranker):
         after another thread cancelled."""
         self._check_open()
         score, most = Scorer(self.ensemble, token_scores).score, pools.BATCH_TOKENS
-        return pools.in_order(map(_accepted, lists), score, self._lanes, most, cancellation)
+        return pools.in_order(_accepted(lists), score, self._lanes, most, cancellation)
 
 
-def _accepted(candidates: NBest | Candidates) -> NBest:
-    if isinstance(candidates, NBest):
-        return candidates
-    from reranker.nbest import from_candidates
-
-    return from_candidates(candidates)
+def _accepted(lists: Iterable[NBest | Candidates]) -> Iterator[NBest]:
+    if not isinstance(lists, Iterable):
+        raise InputError(f"expected a list of lists of candidates, got {lists!r:.60}")
+    return (each if isinstance(each, NBest) else nbest.from_candidates(each) for each in lists)
 
 
 def _checked(weighing: Weighing) -> Weighing:

@@ -16,7 +16,7 @@ from reranker.languages import language_name
 from reranker.nbest import ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.choice import OPTIONS, ParserChoice
-from reranker.parsers.parser import MOST_CANDIDATES, Parser, language_of
+from reranker.parsers.parser import MOST_CANDIDATES, MOST_SECONDS, Parser, language_of
 from reranker.process.flags import positive, whole_number
 from reranker.process.machine import available_cores
 
@@ -27,7 +27,7 @@ _METAVARS: dict[str, dict[str, Any]] = {
     "language": {"metavar": "CODE"},
     "candidates": {"type": whole_number(1, MOST_CANDIDATES), "metavar": "N"},
     "overparsing": {"type": positive, "metavar": "N"},
-    "parser_seconds": {"type": positive, "metavar": "S"},
+    "parser_seconds": {"type": whole_number(1, MOST_SECONDS), "metavar": "S"},
 }
 
 

@@ -4,6 +4,7 @@ pooled."""
 from __future__ import annotations
 
 import atexit
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -49,7 +50,7 @@ class ParserChoice:
     def of(cls, values: Mapping[str, Any], **settings: Any) -> ParserChoice:
         """Return the choice described by ``values``, under the names in ``OPTIONS``, and
         ``models``; missing and empty ones have their defaults. ``settings`` are further ones of
-        ``ParserSettings``."""
+        ``ParserSettings``. Raises InputError."""
         own: dict[str, Any] = {}
         for name, (kind, attribute) in _DECLARED.items():
             value = values.get(name)
@@ -58,8 +59,7 @@ class ParserChoice:
             if kind is ParserSettings:
                 settings[attribute] = value
             else:
-                is_one = isinstance(value, str) and attribute != "command"
-                own[attribute] = [value] if is_one else value
+                own[attribute] = value if attribute == "command" else _names(name, value)
         return cls(**own, settings=ParserSettings(**settings), reranking=values.get("models", ()))
 
     @property
@@ -120,6 +120,14 @@ class ParserChoice:
             )
             parsers[name] = create_parser(name, settings)
         return PooledParsers(parsers) if len(parsers) > 1 else parsers[self.names[0]]
+
+
+def _names(option: str, value: Any) -> list[str]:
+    """Return one or several names or paths as strings. Raises InputError for anything else."""
+    try:
+        return [*map(os.fsdecode, [value] if isinstance(value, str | os.PathLike) else value)]
+    except TypeError:
+        raise InputError(f"{option} must be a name or several, got {value!r:.60}") from None
 
 
 class ParserOption(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from numbers import Real
 from typing import Any, Protocol
 
 from reranker.errors import InputError, positive
@@ -52,12 +53,20 @@ class ParserSettings:
     overparsing: int = option(10, "how thoroughly bllip searches; 21 takes three times as long")
 
     def __post_init__(self) -> None:
-        """Raise InputError for a number of candidates that is not from 1 to ``MOST_CANDIDATES``."""
+        """Raise InputError for a number of candidates that is not from 1 to ``MOST_CANDIDATES``, of
+        seconds that is not at most ``MOST_SECONDS``, and a command that is no string."""
         count = self.candidates
         if count is not None and positive("candidates", count) > MOST_CANDIDATES:
             raise InputError(f"candidates must be at most {MOST_CANDIDATES:,} for a sentence")
+        if not isinstance(self.seconds, Real) or not 0 < self.seconds <= MOST_SECONDS:
+            expected = f"parser_seconds must be a number above 0 and at most {MOST_SECONDS:,}"
+            raise InputError(f"{expected}, got {self.seconds!r:.60}")
+        if not isinstance(self.command, str):
+            raise InputError(f"parser_command must be a string, got {self.command!r:.60}")
 
 
+MOST_SECONDS = 3_600
+"""For each of a hundred sentences, the system still can wait so long."""
 MOST_CANDIDATES = 10_000
 """Of one sentence: chart takes 20 seconds and 0.4 GB for so many trees of 19 words."""
 CANDIDATES = 50

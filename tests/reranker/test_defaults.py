@@ -17,6 +17,7 @@ from reranker.parsers import choice
 from reranker.parsers.choice import OPTIONS, ParserChoice
 from reranker.parsers.parser import ParserSettings
 from reranker.process.forks import Once
+from tests.reranker.span_models import save_spans
 from tests.waiting import at_once
 
 TEXT = "She met the man on Monday. He waved."
@@ -47,6 +48,33 @@ def test_counts_of_another_library(name: str, models: list[str]) -> None:
     for wrong in (0, 1.5, "2"):
         with pytest.raises(InputError, match=f"{name} must be a positive integer, got {wrong!r}"):
             parse(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("models", 3, "expected the path of a model, got 3"),
+        ("parser_model", 3, "parser_model must be a name or several, got 3"),
+        ("parser_model", [None], r"parser_model must be a name or several, got \[None\]"),
+        ("parser_command", ["cat"], r"parser_command must be a string, got \['cat'\]"),
+        ("parser_seconds", 3_601, "above 0 and at most 3,600, got 3601"),
+        ("parser_seconds", 0.0, "above 0 and at most 3,600, got 0.0"),
+        ("parser_seconds", "x", "above 0 and at most 3,600, got 'x'"),
+    ],
+)
+def test_a_wrong_argument_is_named(
+    name: str, value: object, message: str, models: list[str]
+) -> None:
+    options: dict[str, Any] = {"models": models, name: value}
+    with pytest.raises(InputError, match=message):
+        reranker.parse("It runs.", **options)
+
+
+def test_a_model_of_the_parser_may_be_a_path(models: list[str], tmp_path: Path) -> None:
+    path = Path(save_spans(tmp_path / "spans.pt", 3))
+    for given in (path, [path], str(path)):
+        (ranking,) = reranker.parse("It runs.", models=models, parser_model=given)
+        assert len(ranking) == 20
 
 
 def test_another_language_gets_a_warning(models: list[str]) -> None:

@@ -144,6 +144,13 @@ def test_no_candidates() -> None:
     assert list(RERANKER.rerank_lists([])) == []
 
 
+@pytest.mark.parametrize("wrong", [None, 3])
+def test_what_is_no_list_of_lists(wrong: Any) -> None:
+    for ask in (RERANKER.rerank_lists, RERANKER.ranked_lists, RERANKER.score_lists):
+        with pytest.raises(InputError, match=f"expected a list of lists .* got {wrong}"):
+            ask(wrong)
+
+
 def test_a_table_is_not_a_list_of_trees() -> None:
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     table = pandas.DataFrame({"tree": CANDIDATES})

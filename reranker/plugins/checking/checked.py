@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from reranker.errors import TreeError
+from reranker.errors import InputError, TreeError
 from reranker.plugins.checking.evidence import Evidence
 from reranker.plugins.checking.index import Index
 from reranker.plugins.checking.suspicion import Place, places
-from reranker.trees.treebank import placed_trees, treebank_files
+from reranker.trees.treebank import Name, placed_trees, treebank_files
 
 logger = logging.getLogger(__name__)
 
@@ -25,11 +26,16 @@ class Checked(NamedTuple):
 
 
 def check(
-    files: Sequence[str], *, most: int = 1_000, parser_model: str = "", language: str = ""
+    files: Name | Iterable[Name], *, most: int = 1_000, parser_model: str = "", language: str = ""
 ) -> list[Checked]:
-    """Return the most suspicious places of a treebank, as `rerank check` does. A tree that cannot
-    be judged is left out, and logged. Raises InputError for files without trees, and without a
-    model."""
+    """Return the most suspicious places of a treebank, as `rerank check` does: of a file, a folder,
+    or several. A tree that cannot be judged is left out, and logged. Raises InputError for anything
+    but names, for files without trees, and without a model."""
+    names = [files] if isinstance(files, str | os.PathLike) else files
+    try:
+        files = [*map(os.fsdecode, names)]
+    except TypeError:
+        raise InputError(f"expected the names of treebank files, got {files!r:.60}") from None
     evidence, index = Evidence(parser_model, language), Index.of(treebank_files(files))
 
     def warn(text: str | None) -> None:

@@ -7,11 +7,13 @@ import io
 import logging
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import reranker
 from reranker.commands.main import main
+from reranker.errors import InputError
 from reranker.nbest.data import NBest, Sentence
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
@@ -60,6 +62,18 @@ def test_a_table_a_page_and_python(
     html = page.read_text("utf-8")
     assert html.count("<svg") == html.count("<section>") > 0 and "<man>" not in html
     assert "&lt;man&gt;" in html and re.search(r">\*?NP<", html)
+
+
+def test_a_file_is_one_name_and_an_iterator_several(tmp_path: Path, model: str) -> None:
+    file = write(tmp_path / "t.mrg", TREE)
+    expected = reranker.check([file], parser_model=model)
+    assert expected  # a string is no list of letters, of which / would be a folder
+    for files in (file, Path(file), iter([file])):
+        assert reranker.check(files, parser_model=model) == expected
+    wrong: list[Any] = [None, 3, [None], [Tree.from_string(TREE)]]
+    for each in wrong:
+        with pytest.raises(InputError, match="expected the names of treebank files, got"):
+            reranker.check(each, parser_model=model)
 
 
 def test_what_is_said_of_a_place() -> None:
