@@ -64,14 +64,20 @@ class TreePiece(NamedTuple):
         return self.end > self.line and open_brackets(self.text) == 0
 
 
-def treebank_files(names: Iterable[Name]) -> list[str]:
-    """Return the files that the names stand for: for a folder, its files, at any depth, that end in
-    one of ``ENDINGS``, packed or not, sorted by name, folder by folder.
+def treebank_files(names: Name | Iterable[Name]) -> list[str]:
+    """Return the files that one or several names stand for: for a folder, its files, at any depth,
+    that end in one of ``ENDINGS``, packed or not, sorted by name, folder by folder.
 
-    Raises InputError for a pattern that matches nothing and for a folder without such files.
+    Raises InputError for anything but names, for a pattern that matches nothing and for a folder
+    without such files.
     """
+    several = [names] if isinstance(names, str | os.PathLike) else names
+    try:
+        known = [*map(os.fsdecode, several)]
+    except TypeError:
+        raise InputError(f"expected the names of treebank files, got {names!r:.60}") from None
     files: list[str] = []
-    for name in expanded(names):
+    for name in expanded(known):
         if not os.path.isdir(name):
             files.append(name)
             continue
@@ -211,7 +217,10 @@ def read_treebank(names: Iterable[Name], *, only_utf8: bool = False) -> Iterator
 
 
 def placed_trees(
-    names: Iterable[Name], *, only_utf8: bool = False, say: Callable[[str], None] = logger.warning
+    names: Name | Iterable[Name],
+    *,
+    only_utf8: bool = False,
+    say: Callable[[str], None] = logger.warning,
 ) -> Iterator[tuple[TreeText, Tree]]:
     """Yield every tree of ``read_treebank`` with its place; raise what ``read_treebank`` raises."""
     remarks = Remarks(say)

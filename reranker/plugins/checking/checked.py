@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import heapq
 import logging
-import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from reranker.errors import InputError, TreeError
+from reranker.errors import TreeError
 from reranker.plugins.checking.evidence import Evidence
 from reranker.plugins.checking.index import Index
 from reranker.plugins.checking.suspicion import Place, places
@@ -31,19 +30,15 @@ def check(
     """Return the most suspicious places of a treebank, as `rerank check` does: of a file, a folder,
     or several. A tree that cannot be judged is left out, and logged. Raises InputError for anything
     but names, for files without trees, and without a model."""
-    names = [files] if isinstance(files, str | os.PathLike) else files
-    try:
-        files = [*map(os.fsdecode, names)]
-    except TypeError:
-        raise InputError(f"expected the names of treebank files, got {files!r:.60}") from None
-    evidence, index = Evidence(parser_model, language), Index.of(treebank_files(files))
+    names = treebank_files(files)
+    evidence, index = Evidence(parser_model, language), Index.of(names)
 
     def warn(text: str | None) -> None:
         if text:
             logger.warning("%s", text)
 
     def found() -> Iterator[Checked]:
-        for text, tree in placed_trees(files):
+        for text, tree in placed_trees(names):
             warn(evidence.language.add(text.file, tree.words()))
             try:
                 suspicious, _ = places(tree, evidence, index)

@@ -16,7 +16,7 @@ from reranker.text.conventions import Convention
 from reranker.text.splitting import Form
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import cleaned, linearize
-from reranker.trees.treebank import placed_trees
+from reranker.trees.treebank import Name, placed_trees
 
 MOST_NEW = 0.4
 """Sentences with a greater share of words that are new to the parser are most likely of another
@@ -58,7 +58,7 @@ def check_language(
         raise TreeError("language", f"{share}: another language?")
 
 
-def annotated_sentences(files: Sequence[str]) -> Iterator[str]:
+def annotated_sentences(files: Name | Iterable[Name]) -> Iterator[str]:
     """Yield the words of each tree, with spaces between them. Raises InputError for files without
     trees."""
     for _, tree in placed_trees(files):
@@ -70,7 +70,7 @@ def select(
     *,
     number: int | None = 200,
     budget: int | None = None,
-    annotated: Sequence[str] = (),
+    annotated: Name | Iterable[Name] = (),
     form: Form = "text",
     words: Convention = "gum",
     parser: Parser | str = "chart",
@@ -78,7 +78,7 @@ def select(
 ) -> list[Uncertain]:
     """Return so many sentences of a text to annotate next, or as many as have ``budget`` words, the
     best first: those of the greatest entropy a word, without near-duplicates of each other and of
-    the treebanks ``annotated``.
+    the treebanks ``annotated``, which are the names of one or several files.
 
     ``form``, ``words``, ``parser`` and ``parser_model`` are those of ``reranker.parse``. A sentence
     of unknown entropy is left out, and logged.

@@ -83,8 +83,11 @@ def test_select_from_python(tmp_path: Path, caplog: pytest.LogCaptureFixture) ->
     done = write(
         tmp_path / "done.mrg", "(TOP (S (NP (PRP It)) (VP (VBD ran) (NP (NN home))) (. .)))"
     )
-    others = reranker.select(text, number=1, annotated=[done], form="sentences", parser_model=model)
-    assert len(others) == 1 and others[0].text != "It ran home."
+    for annotated in ([done], done, Path(done)):  # a string is no list of letters
+        (other,) = reranker.select(
+            text, number=1, annotated=annotated, form="sentences", parser_model=model
+        )
+        assert other.text != "It ran home."
 
 
 @pytest.mark.parametrize("text", [None, 3, b"It runs.", ["It runs."], ["Yes"], [None], [["It"]]])
