@@ -111,13 +111,25 @@ def _check_trees(sentence: Any) -> None:
         raise TypeError("a tree is not a string")
 
 
-def _check_indexes(sentence: dict[str, Any]) -> None:
-    """Check the indexes of the best candidate, the ranked ones and the rejected ones."""
-    indexes = [entry["index"] for entry in sentence["ranking"]]
-    rejected = [entry["index"] for entry in sentence["rejected"]]
-    if not all(isinstance(index, int) and index >= 0 for index in [*indexes, *rejected]):
-        raise ValueError("an index is not a whole number of at least 0")
+def distinct_indexes(ranking: Iterable[dict[str, Any]]) -> list[Any]:
+    """Return the indexes of a ranking's candidates. Raises LookupError for a missing one,
+    ValueError for one that is no whole number or that two have."""
+    indexes = _indexes(ranking)
     if len(set(indexes)) < len(indexes):
         raise ValueError("two candidates have the same index")
+    return indexes
+
+
+def _indexes(entries: Iterable[dict[str, Any]]) -> list[Any]:
+    indexes = [entry["index"] for entry in entries]
+    if not all(type(index) is int and index >= 0 for index in indexes):
+        raise ValueError("an index is not a whole number of at least 0")
+    return indexes
+
+
+def _check_indexes(sentence: dict[str, Any]) -> None:
+    """Check the indexes of the best candidate, the ranked ones and the rejected ones."""
+    indexes = distinct_indexes(sentence["ranking"])
+    _indexes(sentence["rejected"])
     if sentence["best_index"] not in (indexes or [None]):
         raise ValueError("best_index is not the index of a candidate")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTree, GoldTrees, f1_by_row
-from reranker.outputs.ranked_file import read_sentence, reading_sentence
+from reranker.outputs.ranked_file import distinct_indexes, read_sentence, reading_sentence
 from reranker.ranking import SCORE_DECIMALS, Weighing
 
 Array = NDArray[np.float64]
@@ -135,6 +135,7 @@ def read_scored(
 def _scored_list(
     ranking: Sequence[dict[str, Any]], gold: GoldTree, most: int | None
 ) -> _ScoredList:
+    distinct_indexes(ranking)
     distinct = [
         entry
         for entry in ranking

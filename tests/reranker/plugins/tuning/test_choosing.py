@@ -104,6 +104,8 @@ def test_files_that_do_not_fit(tmp_path: Path, capsys: Capture) -> None:
         (ranked([entry(0, BEST, math.nan, -1.0)]), 1, "r.jsonl:1: not a sentence of `rerank "),
         (ranked([entry(0, BEST, 2.0, -1.0, math.inf)]), 1, "ranked`: inf is not a finite number\n"),
         (ranked([entry(0, BEST, 2.0, math.nan)]), 1, "ranked`: nan is not a finite number\n"),
+        (ranked([entry(0, BEST, 2.0, -1.0)] * 2), 1, "two candidates have the same index\n"),
+        (ranked([entry(-1, BEST, 2.0, -1.0)]), 1, "not a whole number of at least 0\n"),
         (ranked([{**entry(0, BEST, 2.0, -1.0), "tokens": "x"}]), 1, "must be real number"),
         (ranked(sentence, two), 2, "some sentences were scored by 1 models, some by 2"),
     ):
@@ -151,7 +153,8 @@ def test_near_ties_are_those_of_rank() -> None:
 
 def test_padding_is_never_chosen(tmp_path: Path) -> None:
     # The second list is shorter; positive scores are above the zeros that fill it up, and below.
-    short, long = [entry(0, WORSE, 3.0, -1.0)], [entry(0, BEST, 3.0, -1.0)] * 2
+    short = [entry(0, WORSE, 3.0, -1.0)]
+    long = [entry(index, BEST, 3.0, -1.0) for index in range(2)]
     gold = GoldTrees([write(tmp_path / "gold.mrg", f"{GOLD}\n{GOLD}\n")], False)
     some = read_scored(ranked(long, short).splitlines(), gold)
     assert some.is_candidate.tolist() == [[True, True], [True, False]]
