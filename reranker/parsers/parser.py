@@ -11,6 +11,7 @@ from reranker.errors import InputError, positive
 from reranker.languages import ENGLISH
 from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
+from reranker.process.machine import MOST_THREADS
 
 
 def option(default: Any, help: str) -> Any:
@@ -112,9 +113,9 @@ def root_of(parser: Parser) -> str:
 
 
 def jobs_of(parser: Parser, jobs: int) -> int:
-    """Return the number of threads for the parser, if ``jobs`` are wanted. Raises InputError unless
-    that is a positive integer."""
-    return min(positive("jobs", jobs), getattr(parser, "most_jobs", jobs))
+    """Return the number of threads for the parser, if ``jobs`` are wanted: at most
+    ``MOST_THREADS``. Raises InputError unless that is a positive integer."""
+    return min(positive("jobs", jobs), getattr(parser, "most_jobs", MOST_THREADS))
 
 
 def language_of(parser: Parser) -> str:

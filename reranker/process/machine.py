@@ -10,6 +10,8 @@ from contextlib import suppress
 
 RETURNING_SECONDS = 10.0
 """The seconds after which long-lived processes return freed memory again."""
+MOST_THREADS = 1_024
+"""However many are asked for: each makes a run read ahead."""
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # of glibc's mallopt
 

@@ -18,18 +18,19 @@ from typing import Any, ParamSpec, TypeVar
 import torch
 
 from reranker.process.forks import check_fork, restart_after_fork, submitted
+from reranker.process.machine import MOST_THREADS
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Lanes:
-    """``count`` threads for computing; a forked child starts its own."""
+    """``count`` threads for computing, at most MOST_THREADS; a forked child starts its own."""
 
     def __init__(self, count: int, niceness: int = 0) -> None:
         """Start the threads. ``niceness`` lowers their priority below the process's other threads,
         as with ``nice``, on Linux only."""
-        self.count, self._niceness = count, niceness
+        self.count, self._niceness = min(count, MOST_THREADS), niceness
         self._begin()
         restart_after_fork(self, Lanes._begin)
 

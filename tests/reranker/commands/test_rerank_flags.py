@@ -51,7 +51,9 @@ def test_the_best_few_are_the_first_of_all(
 
 
 def test_threads_change_nothing(lists: str, models: list[str]) -> None:
-    assert ranked(lists, models, "--threads", "1") == ranked(lists, models, "--threads", "3")
+    expected = ranked(lists, models, "--threads", "1")
+    for threads in ("3", "9" * 24):
+        assert ranked(lists, models, "--threads", threads) == expected
 
 
 def test_fast_is_near_and_says_so(

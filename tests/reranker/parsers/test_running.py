@@ -15,6 +15,7 @@ from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.parsers.running import ParsedLists
+from reranker.process.machine import MOST_THREADS
 from reranker.text.reading import TextSentence
 from tests.checkout import TOY_PARSER
 
@@ -93,10 +94,10 @@ class AtOnce:
     """A parser that has no list for any sentence, and says how many threads asked."""
 
     batch_sizes = (1,)
-    most_jobs = 2
 
     def __init__(self) -> None:
         self.threads: set[str] = set()
+        self.most_jobs = 2
 
     def parse(self, sentences: Sequence[Sentence]) -> list[str]:
         self.threads.add(threading.current_thread().name)
@@ -112,3 +113,12 @@ def test_no_more_threads_than_are_of_use() -> None:
     assert len(list(parsing)) == 40
     parsing.close()
     assert parser.threads <= {"parsing_0", "parsing_1"}
+
+
+def test_jobs_beyond_any_machine_read_no_whole_text_ahead() -> None:
+    parser, text = AtOnce(), sentences(3_000)
+    del parser.most_jobs
+    parsing = ParsedLists(parser, text, 10**24)
+    assert next(parsing).rejected
+    assert len(list(text)) == 3_000 - 2 * MOST_THREADS
+    parsing.close()
