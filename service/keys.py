@@ -7,7 +7,6 @@ import binascii
 import hashlib
 import hmac
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,8 +37,8 @@ class Keys:
 
     def __init__(self, settings: Settings) -> None:
         """Read the keys; raises InputError if a file of keys cannot be read or is empty."""
-        self._users = _read_keys("key", settings.api_keys, settings.api_keys_file)
-        self._admins = _read_keys("admin", settings.admin_keys, settings.admin_keys_file)
+        self._users = _read_keys(settings, "api_keys", "key")
+        self._admins = _read_keys(settings, "admin_keys", "admin")
 
     def label(self, path: str, headers: Headers) -> str:
         """Return the label of a request's key, never the key itself. Open paths ask for no key."""
@@ -64,18 +63,24 @@ class Keys:
             raise RequestError(403, "not-admin", "an admin key is required", _header(headers))
 
 
-def _read_keys(kind: str, keys: Iterable[SecretStr], file: Path | None) -> list[_Key]:
-    """Read keys. A key without a label in the file is numbered: ``key-1``."""
+def _read_keys(settings: Settings, name: str, kind: str) -> list[_Key]:
+    """Read the keys of the setting ``name`` and of its file. A key without a label in the file is
+    numbered: ``key-1``."""
+    keys: list[SecretStr] = getattr(settings, name)
+    file: Path | None = getattr(settings, f"{name}_file")
     texts = [(key.get_secret_value(), "") for key in keys]
     if file is not None:
+        place = f"setting {name}_file: {file}"
         try:
             lines = read_text(file).splitlines()
         except (OSError, ValueError) as error:
-            raise InputError(f"{file}: cannot be read") from error
+            # Of other errors nothing is quoted: it may be part of a key.
+            reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
+            raise InputError(f"{place}: cannot be read: {reason}") from error
         lines = [line.strip() for line in lines]
         keys_in_file = [line for line in lines if line and not line.startswith("#")]
         if not keys_in_file:
-            raise InputError(f"{file}: contains no keys")
+            raise InputError(f"{place}: contains no keys; write them one a line")
         texts += [_split_label(line, file) for line in keys_in_file]
     return [
         _Key(hashlib.sha256(text.encode()).digest(), label or f"{kind}-{number}")

@@ -108,6 +108,8 @@ class Service:
         _collect_garbage_bit_by_bit()
         self.run(_return_freed_memory())
         self._switch(self.keys, models)
+        if models.no_parser:
+            _LOGGER.warning("no parser: /parse is answered 501", reason=models.no_parser)
         _LOGGER.info("ready", models=[member.name for member in models.members])
 
     async def stop(self) -> None:

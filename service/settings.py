@@ -109,6 +109,7 @@ class Settings(BaseSettings):
     )
     heartbeat_seconds: _Seconds = Field(
         30.0,
+        ge=1,  # a busy machine stops processes for some tenths
         description="a process that scores, parses or reads is killed and restarted if it makes "
         "no progress for so long",
     )

@@ -279,6 +279,24 @@ def test_a_label_that_is_none_is_refused(tmp_path: Path) -> None:
         assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["api_keys_file", "admin_keys_file"])
+def test_a_file_without_keys_is_refused_with_its_setting(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    for content, reason in (
+        (None, "cannot be read: No such file or directory"),
+        (b"", "contains no keys; write them one a line"),
+        (b"# none\n", "contains no keys; write them one a line"),
+        (b"secret\xff\n", "cannot be read: not text in UTF-8"),
+    ):
+        if content is not None:
+            file.write_bytes(content)
+        with pytest.raises(InputError) as caught:
+            Keys(load_settings({name: file}))
+        assert str(caught.value) == f"setting {name}: {file}: {reason}"
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        Keys(load_settings({name: tmp_path}))
+
+
 def test_pages(http: httpx.Client) -> None:
     page = http.get("/")
     assert page.headers["content-type"].startswith("text/html")

@@ -58,6 +58,7 @@ def test_without_names_models_are_those_of_this_folder_or_installed(
         (["--max-depth", "2001"], "setting max_depth: "),
         (["--batch-tokens", "0"], "setting batch_tokens: "),
         (["--candidates", "10001"], "setting candidates: "),
+        (["--heartbeat-seconds", "0.5"], "setting heartbeat_seconds: "),
         (["--request-seconds", "nan"], "setting request_seconds: "),
         (["--forwarded-allow-ips", "proxy"], "setting forwarded_allow_ips: "),
         (["--forwarded-allow-ips", "10.0.0.1/8"], "setting forwarded_allow_ips: "),

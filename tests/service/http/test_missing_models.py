@@ -44,6 +44,11 @@ def test_without_a_parser_it_says_what_to_do(http: httpx.Client) -> None:
     assert http.post("/rerank", json={"documents": ["(S (NN a))"]}).status_code == 200
 
 
+def test_without_a_parser_the_log_says_why(poor: Server) -> None:
+    line = poor.logged("no parser: /parse is answered 501")
+    assert line["level"] == "warning" and "install parse-reranker-models" in line["reason"]
+
+
 def test_without_a_forward_model_it_says_so(poor: Server, http: httpx.Client) -> None:
     answer = http.post("/surprisal", json={"text": "It rains."})
     assert (answer.status_code, error_of(answer)["code"]) == (404, "no-forward-model")
