@@ -72,7 +72,7 @@ def _read_keys(settings: Settings, name: str, kind: str) -> list[_Key]:
     if file is not None:
         place = f"setting {name}_file: {file}"
         try:
-            lines = read_text(file).splitlines()
+            lines = read_text(file, "utf-8-sig").splitlines()
         except (OSError, ValueError) as error:
             # Of other errors nothing is quoted: it may be part of a key.
             reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"

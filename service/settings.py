@@ -48,13 +48,24 @@ def _networks(values: list[str]) -> list[str]:
     return values
 
 
+def _stripped_keys(values: list[SecretStr]) -> list[SecretStr]:
+    """Return the keys without spaces around them, which no header can give. Raises ValueError for
+    an empty key, which anyone can give."""
+    keys = [value.get_secret_value().strip() for value in values]
+    if "" in keys:
+        raise ValueError("a key is empty")
+    return [*map(SecretStr, keys)]
+
+
 _HERE = "ckpt/*.pt"
 """In the working directory: a checkout's, or the image's."""
 
 # NoDecode: a list in the environment is comma-separated, not JSON.
 _Words = Annotated[list[str], NoDecode, BeforeValidator(_split)]
 _Networks = Annotated[_Words, AfterValidator(_networks)]
-_Keys = Annotated[list[SecretStr], NoDecode, BeforeValidator(_split)]
+_Keys = Annotated[
+    list[SecretStr], NoDecode, BeforeValidator(_split), AfterValidator(_stripped_keys)
+]
 _Count = Annotated[int, Field(ge=1)]
 _Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
@@ -308,7 +319,7 @@ class Settings(BaseSettings):
 
 def _read_toml(path: str | Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_text(path))
+        return tomllib.loads(read_text(path, "utf-8-sig"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:

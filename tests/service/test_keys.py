@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 import yaml
+from starlette.datastructures import Headers
 
 from reranker.errors import InputError
 from reranker.service.keys import Keys
@@ -295,6 +296,19 @@ def test_a_file_without_keys_is_refused_with_its_setting(name: str, tmp_path: Pa
         assert str(caught.value) == f"setting {name}: {file}: {reason}"
     with pytest.raises(InputError, match="cannot be read: Is a directory"):
         Keys(load_settings({name: tmp_path}))
+
+
+def test_keys_are_what_headers_can_give(tmp_path: Path) -> None:
+    """Editors put a mark before the first key, and a template may have put spaces around it."""
+    file, config = tmp_path / "keys", tmp_path / "config.toml"
+    file.write_text("\ufeffof a file # me\n", encoding="utf-8")
+    config.write_text('\ufeffapi_keys = [" of settings "]', encoding="utf-8")
+    keys = Keys(load_settings({"api_keys_file": file, "config": config}))
+    for key, label in (("of a file", "me"), ("of settings", "key-1"), ("", "none")):
+        assert keys.label("/rerank", Headers({"x-api-key": key})) == label
+    config.write_text('api_keys = [""]')  # which "Authorization: Bearer " would be
+    with pytest.raises(InputError, match=r"setting api_keys: .*a key is empty"):
+        load_settings({"config": config})
 
 
 def test_pages(http: httpx.Client) -> None:
