@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from reranker.models.config import Config
 from reranker.models.dropout import locked_dropout, row_dropout, shared_dropout
-from reranker.models.layer import Layer, LayerState, Reader
+from reranker.models.layer import Layer, LayerState, LstmLayer, Reader
 from reranker.models.output import Features, Output
 
 State = tuple[LayerState, ...]  # one for each layer, and the reader's; all tensors are [B, ...]
@@ -37,6 +37,18 @@ class LanguageModel(Output):
         self.layers = nn.ModuleList(layers)
         self.reader = reader
         self.add_output()
+
+    def round_products(self) -> None:
+        super().round_products()
+        for number, layer in enumerate(self.layers):
+            if isinstance(layer, LstmLayer):
+                layer.round_products(is_bounded=number > 0)  # the first reads embeddings
+
+    @property
+    def is_rounded(self) -> bool:
+        """Return whether any score is computed with products of 8-bit integers."""
+        layers = (layer.rounded for layer in self.layers if isinstance(layer, LstmLayer))
+        return self.rounded is not None or any(map(any, layers))
 
     def initial_state(self, batch: int) -> State:
         """Return the state before the first token, in which every candidate starts."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from reranker.models.config import Config
-from reranker.models.products import linear, packed
+from reranker.models.products import EightBitWeight, eight_bit_weight, linear, packed
 
 # Inputs are embeddings or outputs of LSTMs, 0.2 to 0.3 in size, and the terms of a gate's sum
 # should be near 1: with Xavier's scale a layer's outputs start at 0.03, and a mixture of softmaxes
@@ -96,6 +97,9 @@ def start_orthogonal(recurrent_weight: Tensor) -> None:
 class LstmLayer(Layer):
     """One LSTM layer whose recurrent weights are dropped (DropConnect) in training."""
 
+    rounded: tuple[EightBitWeight | None, EightBitWeight | None] = None, None
+    """Input and recurrent weight for products of 8-bit integers, if ``step`` computes with them."""
+
     def __init__(self, input_size: int, hidden_size: int, weight_dropout: float) -> None:
         super().__init__()
         self.weight_dropout = weight_dropout
@@ -138,12 +142,31 @@ class LstmLayer(Layer):
         weights = [self.input_weight.to(dtype), self.dropped_weight().to(dtype)]
         return [*weights, bias, torch.zeros_like(bias)]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy is made of, which computes in float32 again: packed integers cannot
+        be copied."""
+        return {**self.__dict__, "rounded": (None, None)}
+
+    def round_products(self, *, is_bounded: bool) -> None:
+        """Compute ``step`` with products of 8-bit integers from now on, where the processor is
+        faster with them, and ``project``, too, if its inputs are numbers from -1 to 1
+        (``is_bounded``), as h is. Call it again after a change of weights."""
+        into = eight_bit_weight(self.input_weight) if is_bounded else None
+        self.rounded = into, eight_bit_weight(self.recurrent_weight)
+
     def project(self, inputs: Tensor) -> Tensor:
+        if (weight := self.rounded[0]) is not None:
+            return weight.product(inputs).add_(self.bias)
         return linear(inputs, self.input_weight, self.bias)
 
     def step(self, projected: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
         hidden, cell = state
-        gates = linear(hidden, packed(self, self.recurrent_weight)).add_(projected)
+        weight = self.rounded[1]
+        if weight is None:
+            gates = linear(hidden, packed(self, self.recurrent_weight))
+        else:
+            gates = weight.product(hidden)
+        gates.add_(projected)
         # lstm_cell in fewer and smaller operations: with a few rows, their number counts.
         into, keep, new, out = gates.chunk(4, dim=1)
         new.mul_(2)

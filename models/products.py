@@ -5,8 +5,8 @@ processor; oneDNN, which torch brings along, uses all of them: 2.3 times as fast
 a few rows, if the weight is packed (docs/research/performance.md). Either way a product is of
 float32 numbers and summed in float32.
 
-An output layer whose file holds 8 bits a weight is multiplied twice as fast as integers, on
-processors that multiply four pairs at a time (``EightBits``).
+Weights whose file holds 8 bits are multiplied up to twice as fast as integers, on processors that
+multiply four pairs at a time (``EightBits`` of the words, ``EightBitWeight`` of a layer).
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ _PACKED_FOR = 960  # rows; the layout is the same for fewer
 
 LOG2_E = math.log2(math.e)
 
-# An input is (254 a + b) / 32258, for integers a and b of 8 bits.
-_COARSE = 254  # steps of b in one of a
-_STEPS = 127 * _COARSE  # of k from 0 to 1: a and b have absolute values up to 127
+# An input is (256 a + b) / 32512, for integers a and b of 8 bits.
+_COARSE = 256  # steps of b in one of a
+_STEPS = 127 * _COARSE  # of k from 0 to 1: a has absolute values up to 127
 _ZERO = 128  # the processor multiplies unsigned by signed integers
 _FREQUENT_SYMBOLS = 4_096
 _BLOCK = 2_048  # symbols whose logits stay in the second-level cache
+_SMALLEST_WEIGHT = 300_000  # numbers; products with smaller ones are as fast in float32
 
 # The largest integers of a row in 8 bits, and in 6 (reranker.checkpoints.six_bits).
 _LARGEST = 127, 31
@@ -139,9 +140,9 @@ class EightBits:
     """An output weight W [V, D], its rows integers times a scale, and bias b [V], symbols most
     frequent first.
 
-    With k = (254 a + b) / 32258, W k is the sum of two products of integers, which no order of
+    With k = (256 a + b) / 32512, W k is the sum of two products of integers, which no order of
     summation changes. The second is left out for rare words, whose small probabilities need fewer
-    digits: a tree's log-probability moves by some 0.001 nats, by 0.008 at most in what was measured
+    digits: a tree's log-probability moves by some 0.001 nats, by 0.014 at most in what was measured
     (docs/research/performance.md).
     """
 
@@ -156,10 +157,7 @@ class EightBits:
     def scaled_logits(self, rows: Tensor) -> Iterator[Tensor]:
         """Yield (W k + b) log2 e of the rows k [R, D], numbers from -1 to 1, for one block of the
         symbols after another, [R, n]."""
-        fine = (rows * _STEPS).round_()
-        coarse = (fine / _COARSE).round_()
-        fine = fine.sub_(coarse, alpha=_COARSE)
-        first, second = (part.add_(_ZERO).to(torch.uint8) for part in (coarse, fine))
+        first, second = _in_parts(rows)
         for weight, scales, bias, is_frequent in self._blocks:
             logits = _integer_product(first, _COARSE / _STEPS, weight, scales, bias)
             if is_frequent:
@@ -167,16 +165,54 @@ class EightBits:
             yield logits
 
 
+class EightBitWeight:
+    """A layer's weight W [M, D], its rows integers times a scale, for products in two parts."""
+
+    def __init__(self, integers: Tensor, scales: Tensor) -> None:
+        self._packed = torch.ops.onednn.qlinear_prepack(integers.clone(), None)
+        self._scales = scales / _STEPS
+
+    def product(self, rows: Tensor) -> Tensor:
+        """Multiply W with each of the rows k [N, D], numbers from -1 to 1: [N, M]."""
+        parts = _in_parts(rows).flatten(0, 1)  # one product, which reads the weight once
+        coarse, fine = _integer_product(parts, 1.0, self._packed, self._scales).chunk(2)
+        return fine.add_(coarse, alpha=_COARSE)
+
+
 def eight_bits(weight: Tensor, bias: Tensor) -> EightBits | None:
     """Return a way to compute with an output weight [V, D] and bias [V]; None where the weight is
     not of 8 bits, or the processor would not be faster."""
+    found = _all_integers(weight)
+    return EightBits(*found, bias) if found else None
+
+
+def eight_bit_weight(weight: Tensor) -> EightBitWeight | None:
+    """Return a way to multiply with a layer's weight [M, D]; None where the weight is not of 8
+    bits, or the processor would not be faster."""
+    found = _all_integers(weight) if weight.numel() >= _SMALLEST_WEIGHT else None
+    return EightBitWeight(*found) if found else None
+
+
+def _in_parts(rows: Tensor) -> Tensor:
+    """Return a + 128 and b + 128 of numbers from -1 to 1, [2, N, D]."""
+    # Rounded, since what follows the point is cut off; each operation rounds as it does alone.
+    whole = (rows * _STEPS).add_(_ZERO * _COARSE + _ZERO + 0.5).to(torch.int32)
+    parts = torch.empty(2, *rows.shape, dtype=torch.uint8)
+    parts[1] = whole  # the last 8 bits alone
+    parts[0] = whole.bitwise_right_shift_(8)
+    return parts
+
+
+def _all_integers(weight: Tensor) -> tuple[Tensor, Tensor] | None:
+    """Return ``_integers`` of a weight, if the processor multiplies integers faster."""
     if (weight.device.type, weight.dtype) != ("cpu", torch.float32) or not eight_bits_work():
         return None
+    weight = weight.detach()
     for largest in _LARGEST:
         if _integers(weight[:_SAMPLE], largest) is None:  # sooner than all rows would tell
             continue
         if found := _integers(weight, largest):
-            return EightBits(*found, bias)
+            return found
     return None
 
 
@@ -214,7 +250,7 @@ def eight_bits_work() -> bool:
 
 
 def _integer_product(
-    inputs: Tensor, scale: float, weight: Tensor, scales: Tensor, bias: Tensor
+    inputs: Tensor, scale: float, weight: Tensor, scales: Tensor, bias: Tensor | None = None
 ) -> Tensor:
     signed = torch.zeros(1, dtype=torch.int32)  # the weight's integers have no offset
     result: Tensor = torch.ops.onednn.qlinear_pointwise(

@@ -82,7 +82,7 @@ class Reranker(Ranker):
         self.members, self.combination = self.ensemble.members, combination
         weights = [member.model.embedding for member in self.members]
         self.device = ",".join(dict.fromkeys(str(weight.device) for weight in weights))
-        is_rounded = any(getattr(member.model, "rounded", None) for member in self.members)
+        is_rounded = any(getattr(member.model, "is_rounded", False) for member in self.members)
         self.precision: Precision = "fast" if is_rounded else "exact"
 
     @classmethod

@@ -61,8 +61,8 @@ def load_placed(
     path: str | os.PathLike[str], sha256: str, device: torch.device, precision: Precision
 ) -> LoadedMember:
     """Load a member with ``load_member``, with weights on the device in float32. With ``fast``, a
-    language model on a CPU predicts words with products of 8-bit integers where they are faster and
-    its file has no more bits (reranker.models.products).
+    language model on a CPU computes with products of 8-bit integers where they are faster and its
+    file has no more bits (reranker.models.products).
 
     A span model already in use on the same device is not loaded twice: the model that parses a
     sentence can rank its trees with the same reading (scoring.span_table). Raises CheckpointError

@@ -13,7 +13,9 @@ from torch import Tensor
 
 from reranker.models import mixture
 from reranker.models.config import Config
-from reranker.models.products import EightBits, eight_bits, eight_bits_work
+from reranker.models.language_model import LanguageModel
+from reranker.models.layer import LstmLayer
+from reranker.models.products import EightBits, eight_bit_weight, eight_bits, eight_bits_work
 from tests.models.settings import build
 
 WORDS, SIZE = 6_000, 60
@@ -27,6 +29,13 @@ def output(largest: int = 127, words: int = WORDS) -> tuple[Tensor, Tensor]:
     integers[5] = 0
     scales = torch.rand(words, 1) * 0.003 + 0.001
     return integers * scales, -1.5 * torch.arange(1, words + 1).log()
+
+
+def layer_weight(outputs: int, inputs: int) -> Tensor:
+    """Draw a weight [outputs, inputs] of 8-bit integers with a scale a row."""
+    integers = torch.randint(-127, 128, (outputs, inputs))
+    integers[:, 0] = 127
+    return integers * (torch.rand(outputs, 1) * 0.001 + 0.0005)
 
 
 def log_sums(weight: Tensor, bias: Tensor, rows: Tensor) -> Tensor:
@@ -136,3 +145,65 @@ def test_a_copy_computes_in_float32() -> None:
     for made in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert made.rounded is None
         assert torch.equal(made.embedding, model.embedding)
+
+
+def test_a_layer_s_product_is_nearly_that_of_float64() -> None:
+    weight = layer_weight(1_200, 300)
+    found = eight_bit_weight(weight)
+    assert (found is not None) == eight_bits_work()
+    if found is None:
+        return
+    rows = torch.tanh(torch.randn(70, 300))
+    rows[0, :4] = torch.tensor([1.0, -1.0, 0.0, 1e-9])
+    with torch.inference_mode():
+        together = found.product(rows)
+        assert (together.double() - rows.double() @ weight.double().T).abs().max() < 1e-4
+        for first, last in pairwise([0, 1, 5, 38, 70]):
+            assert torch.equal(found.product(rows[first:last].clone()), together[first:last])
+
+
+def test_a_small_weight_of_a_layer_stays_in_float32() -> None:
+    assert eight_bit_weight(layer_weight(1_000, 299)) is None
+
+
+@pytest.fixture
+def stored() -> LanguageModel:
+    """Return a model of two layers with weights of 8 bits, as a file holds them."""
+    model = build("awd-lstm-doc: DOC", Config(40, 280, (280, 280), components=(0, 0, 1)))
+    model.requires_grad_(False)
+    model.embedding.copy_(layer_weight(40, 280) * 40)  # beyond 1, too
+    for layer in model.layers:
+        assert isinstance(layer, LstmLayer)
+        layer.input_weight.copy_(layer_weight(1_120, 280))
+        layer.recurrent_weight.copy_(layer_weight(1_120, 280))
+    return model
+
+
+def outputs_of(model: LanguageModel, tokens: Tensor) -> Tensor:
+    """Return the last layer's outputs of each step, [T, B, H]."""
+    state, outputs = model.initial_state(tokens.shape[1]), []
+    for some in tokens:
+        features, state = model.step(some, state)
+        outputs.append(features.output)
+    return torch.stack(outputs)
+
+
+def test_layers_compute_nearly_as_in_float32(stored: LanguageModel) -> None:
+    tokens = torch.randint(0, 40, (12, 8))
+    exact = outputs_of(stored, tokens)
+    assert not stored.is_rounded
+    stored.round_products()
+    found = outputs_of(stored, tokens)
+    assert stored.is_rounded is eight_bits_work()
+    assert torch.equal(found, exact) is not eight_bits_work()
+    assert (found - exact).abs().max() < 1e-4 < exact.abs().max()
+    for made in (copy.deepcopy(stored), pickle.loads(pickle.dumps(stored))):
+        assert not made.is_rounded and torch.equal(outputs_of(made, tokens), exact)
+
+
+def test_embeddings_are_multiplied_in_float32(stored: LanguageModel) -> None:
+    """They have numbers beyond 1; what layers give has none."""
+    stored.round_products()
+    first, second = (layer.rounded for layer in stored.layers if isinstance(layer, LstmLayer))
+    works = eight_bits_work()
+    assert [each is not None for each in (*first, *second)] == [False, works, works, works]
