@@ -16,8 +16,8 @@ from reranker.errors import InputError, KindError, TreeError
 from reranker.files.output import open_whole, output_path, output_paths
 from reranker.nbest import FORMATS
 from reranker.nbest.dialects.registry import DIALECTS
-from reranker.nbest.writing import list_text, tokens_text
-from reranker.process.flags import positive
+from reranker.nbest.writing import MOST_LINES, list_text, tokens_text
+from reranker.process.flags import whole_number
 from reranker.trees.annotation import Annotation
 from reranker.trees.linearize import cleaned, linearize
 from reranker.trees.newer_tags import newer_tags
@@ -53,7 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     formats = [*FORMATS, *registry.names("tree-files")]
     text = f"format to write: {', '.join(formats)}"
     add("--to", required=True, choices=formats, metavar="NAME", help=text)
-    add("--to-beam", type=positive, metavar="K", help="lines per list, for --to opennmt")
+    add(
+        "--to-beam",
+        type=whole_number(1, MOST_LINES),
+        metavar="K",
+        help="lines per list, for --to opennmt",
+    )
     text = (
         "with --to trees or a treebank's format: the files (or folders) are treebanks; write their "
         "trees without traces and function tags, with roots called TOP, as parsers learn from"

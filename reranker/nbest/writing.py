@@ -12,6 +12,9 @@ from reranker.files.visible import shown_id
 from reranker.nbest.data import UNKNOWN_TAG, Candidate, NBest
 from reranker.nbest.dialects.registry import DIALECTS, load
 
+MOST_LINES = 100_000
+"""Of a list, for formats that fill up short ones."""
+
 
 def list_text(nbest: NBest, position: int, format_name: str, beam: int | None = None) -> str:
     """Return the text of a list, line breaks included; ``position`` counts lists from 0.

@@ -15,9 +15,10 @@ from reranker.errors import InputError
 from reranker.languages import ENGLISH
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
+from reranker.nbest.writing import MOST_LINES
 from reranker.outputs.registry import needs_brackets
 from reranker.parsers.parser import language_of
-from reranker.process.flags import number_from, positive
+from reranker.process.flags import number_from, positive, whole_number
 from reranker.ranking.ranker import VERSION
 from reranker.text.conventions import convention_of
 
@@ -53,7 +54,7 @@ GROUPS = {
     "limits": "--cores --gpus --block --jobs --longest --parser-seconds --device --precision",
 }
 
-_BLOCK = 200
+_BLOCK, _MOST_BLOCK = 200, 100_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +80,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     nbest_files.add_reading_arguments(parser)
     text = "rank nothing: convert --nbest as `rerank convert --to NAME` does"
     add("--to", choices=FORMATS, metavar="NAME", help=text)
-    add("--to-beam", type=positive, metavar="K", help="lines per list, for --to opennmt")
+    add(
+        "--to-beam",
+        type=whole_number(1, MOST_LINES),
+        metavar="K",
+        help="lines per list, for --to opennmt",
+    )
     answers.add_ranking_arguments(parser)
     add_restore(parser)
     text = (
@@ -97,7 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "GPUs of each actor; 0.5: two actors share one (default: 0)"
     add("--gpus", type=number_from(0), default=0.0, metavar="N", help=text)
     text = f"sentences given to an actor at a time, which a kill can cost (default: {_BLOCK})"
-    add("--block", type=positive, default=_BLOCK, metavar="N", help=text)
+    add("--block", type=whole_number(1, _MOST_BLOCK), default=_BLOCK, metavar="N", help=text)
     text = "also read all finished files, and make those again whose SHA-256 has changed"
     add("--verify", action="store_true", help=text)
 

@@ -16,6 +16,7 @@ from reranker.trees.marks import MarkedTree, display_width, places, printable
 from reranker.trees.tree import Tree
 
 _GAP = "   "
+_WIDEST_LABEL = 10_000  # columns; nltk compiles an expression that grows with them
 _MAX_DEPTH = 100  # nltk recurses, and nobody reads a deeper drawing
 _RIGHT, _WRONG, _CHANGED, _PLAIN = "\033[32m", "\033[31m", "\033[1m", "\033[0m"
 _MARKED = re.compile(r"(\*?)([^\s*/✓✗]+)([✓✗]?)")
@@ -99,7 +100,7 @@ def _drawing(marked: MarkedTree, width: int) -> list[str] | None:
     for node, copy in zip(marked.tree.preorder(), tree.subtrees(), strict=True):
         copy.set_label(marked.label(node))
         copy[:] = [printable(child) if isinstance(child, str) else child for child in copy]
-    text = TreePrettyPrinter(tree).text(unicodelines=True, maxwidth=width)
+    text = TreePrettyPrinter(tree).text(unicodelines=True, maxwidth=min(width, _WIDEST_LABEL))
     lines = [line.rstrip() for line in text.rstrip("\n").split("\n")]
     return lines if max(map(len, lines)) <= width else None
 

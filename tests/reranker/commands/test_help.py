@@ -122,6 +122,11 @@ def test_the_help_of_parse_fits_a_terminal(
             "rerank parse: error: argument --threads: '-1' is not a whole number of at least 1",
         ),
         (
+            "convert f --to opennmt --to-beam 100001",
+            "rerank convert: error: argument --to-beam: '100001' is not a whole number from 1 to "
+            "100,000",
+        ),
+        (
             "parse f --candidates 10001",
             "rerank parse: error: argument --candidates: '10001' is not a whole number from 1 to "
             "10,000",

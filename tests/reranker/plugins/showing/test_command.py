@@ -89,6 +89,8 @@ She met the     man       on     Monday  .
 
 
 def test_outlines_where_drawings_are_too_wide(ranked: str, capsys: Capture) -> None:
+    wide = shown(capsys, ranked, "--sentence", "a", "--width", "100")
+    assert shown(capsys, ranked, "--sentence", "a", "--width", "9" * 24) == wide
     assert shown(capsys, ranked, "--sentence", "a", "--width", "40").split("\n\n")[1] == (
         """\
 parser's first
