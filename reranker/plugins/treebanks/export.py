@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from reranker.errors import TreeError
 from reranker.plugins.treebanks.graph import MOST_ROWS, NONE, Graphs, Row, parts
 from reranker.plugins.treebanks.pieces import broken
-from reranker.trees.tree import Tree
+from reranker.trees.tree import WHITE_SPACE, Tree
 from reranker.trees.treebank import TreePiece
 
 START, END = "#FORMAT 4\n", ""
@@ -53,7 +53,7 @@ def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterato
     graphs, sentence, version, number = Graphs(), None, 0, 0
     is_table = has_stray = False  # tables of labels come before the sentences
     for number, line in enumerate(lines, 1):
-        text = line.strip()
+        text = line.strip(WHITE_SPACE)  # not a word of other spaces
         mark = text[:4]
         if mark in ("#BOS", "#EOS") and sentence:
             if mark == "#BOS":
@@ -68,7 +68,7 @@ def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterato
             is_table = mark == "#BOT"
         elif text and sentence and mark != "#EOS":
             cells = text.split("\t") if "\t" in text else _SPACE.split(text)
-            cells = [cell.strip() for cell in cells if cell.strip()]
+            cells = [cell.strip(WHITE_SPACE) for cell in cells if cell.strip(WHITE_SPACE)]
             if not version:
                 version = 3 if cells[4:5] and cells[4].isdecimal() else 4
             sentence.add(number, cells, version)

@@ -169,6 +169,14 @@ def test_what_is_written(capsys: Capture, tmp_path: Path) -> None:
     assert "t.mrg:1: not written: the word #500" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("word", ["\u00a0", "\u00a010\u00a0000", "\u2028", "a\u3000"])
+def test_words_of_other_spaces(word: str, form: str, tmp_path: Path) -> None:
+    tree, writer = f"(TOP (S (CD {word}) (. .)))", WRITERS[form]
+    text = writer.write(Tree.from_string(tree), 0)
+    assert said(write(tmp_path / "there", f"{writer.START}{text}{writer.END}")) == [tree]
+
+
 @pytest.mark.parametrize("form", ["export", "conll2012", "tigerxml"])
 def test_backslashes_before_brackets(form: str, tmp_path: Path) -> None:
     r"""A bracket that a backslash keeps in its word is written -LRB-, without the backslash."""
