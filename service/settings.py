@@ -48,6 +48,28 @@ def _networks(values: list[str]) -> list[str]:
     return values
 
 
+_ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^\s/?#@A-Z]+")
+_HOST = re.compile(r"\*|[\w.-]+|\[?[0-9a-fA-F:]+\]?")
+
+
+def _origins(values: list[str]) -> list[str]:
+    """Return origins as browsers send them. Raises ValueError for others, which would match none:
+    with a path or a slash at the end, say."""
+    for value in values:
+        if not _ORIGIN.fullmatch(value):
+            raise ValueError(f"{value!r} is not an origin, such as https://app.example.com")
+    return values
+
+
+def _hosts(values: list[str]) -> list[str]:
+    """Return names of hosts. Raises ValueError for others, which no request would name: with a
+    scheme or a port, say."""
+    for value in values:
+        if not _HOST.fullmatch(value):
+            raise ValueError(f"{value!r} is not the name of a host, such as rerank.example.com")
+    return values
+
+
 def _stripped_keys(values: list[SecretStr]) -> list[SecretStr]:
     """Return the keys without spaces around them, which no header can give. Raises ValueError for
     an empty key, which anyone can give."""
@@ -131,7 +153,7 @@ class Settings(BaseSettings):
     public: bool = Field(
         False, description="serve anyone who can connect, at an address of a network, without keys"
     )
-    allow_host: _Words = Field(
+    allow_host: Annotated[_Words, AfterValidator(_hosts)] = Field(
         [],
         description="names that requests may address the service by; *: any; by default any with "
         "keys, and without keys only localhost and addresses",
@@ -224,7 +246,9 @@ class Settings(BaseSettings):
     api_keys_file: Path | None = Field(None, description="file with more keys, one a line")
     admin_keys: _Keys = Field([], description="keys for reloading models; none: only SIGHUP does")
     admin_keys_file: Path | None = Field(None, description="file with more, one per line")
-    cors_origins: _Words = Field([], description="origins whose web pages may call the service")
+    cors_origins: Annotated[_Words, AfterValidator(_origins)] = Field(
+        [], description="origins whose web pages may call the service"
+    )
 
     forwarded_allow_ips: _Networks = Field(
         [], description="proxies whose X-Forwarded-For is believed: addresses or networks; *: any"

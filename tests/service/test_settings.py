@@ -58,6 +58,12 @@ def test_without_names_models_are_those_of_this_folder_or_installed(
         (["--max-depth", "2001"], "setting max_depth: "),
         (["--batch-tokens", "0"], "setting batch_tokens: "),
         (["--candidates", "10001"], "setting candidates: "),
+        (["--cors-origins", "https://a.example/"], "setting cors_origins: "),
+        (["--cors-origins", "a.example"], "setting cors_origins: "),
+        (["--cors-origins", "https://A.example"], "setting cors_origins: "),
+        (["--allow-host", "https://a.example"], "setting allow_host: "),
+        (["--allow-host", "a.example:8000"], "setting allow_host: "),
+        (["--allow-host", "*.a.example"], "setting allow_host: "),
         (["--heartbeat-seconds", "0.5"], "setting heartbeat_seconds: "),
         (["--request-seconds", "nan"], "setting request_seconds: "),
         (["--forwarded-allow-ips", "proxy"], "setting forwarded_allow_ips: "),
@@ -79,6 +85,13 @@ def test_a_wrong_file_is_named(tmp_path: Path) -> None:
         file.write_text(text)
         with pytest.raises(InputError, match=message):
             from_flags("--config", str(file))
+
+
+def test_origins_and_names_of_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    origins = ["*", "null", "https://a.example", "http://[::1]:8000", "chrome-extension://abc"]
+    assert from_flags("--cors-origins", *origins).cors_origins == origins
+    monkeypatch.setenv("RERANK_ALLOW_HOST", "Rerank.example, my_host, *, ::1, [::1]")
+    assert from_flags().allow_host == ["Rerank.example", "my_host", "*", "::1", "[::1]"]
 
 
 def test_trusted_proxies() -> None:
