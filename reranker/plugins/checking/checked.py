@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from reranker.errors import TreeError
+from reranker.errors import TreeError, positive
 from reranker.plugins.checking.evidence import Evidence
 from reranker.plugins.checking.index import Index
 from reranker.plugins.checking.suspicion import Place, places
@@ -29,7 +29,9 @@ def check(
 ) -> list[Checked]:
     """Return the most suspicious places of a treebank, as `rerank check` does: of a file, a folder,
     or several. A tree that cannot be judged is left out, and logged. Raises InputError for anything
-    but names, for files without trees, and without a model."""
+    but names, for files without trees, without a model, and unless ``most`` is a positive
+    integer."""
+    positive("most", most)
     names = treebank_files(files)
     evidence, index = Evidence(parser_model, language), Index.of(names)
 

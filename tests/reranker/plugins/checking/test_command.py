@@ -74,6 +74,10 @@ def test_a_file_is_one_name_and_an_iterator_several(tmp_path: Path, model: str) 
     for each in wrong:
         with pytest.raises(InputError, match="expected the names of treebank files, got"):
             reranker.check(each, parser_model=model)
+    wrong = [0, -1, "x"]
+    for each in wrong:
+        with pytest.raises(InputError, match=f"most must be a positive integer, got {each!r}"):
+            reranker.check(file, most=each, parser_model=model)
 
 
 def test_what_is_said_of_a_place() -> None:
