@@ -37,6 +37,8 @@ class _Sentence:
         label, _, edge = behind[:3]
         parent = "" if int(parent) == 0 else parent
         if node := _NODE.fullmatch(cells[0]):
+            if node[1] in self.nodes:
+                self.problem = f"line {line}: a second row of {cells[0]:.60}"
             self.nodes[node[1]] = Row(label, edge, parent)
         else:
             self.words.append(Row(label, edge, parent, cells[0]))

@@ -33,15 +33,24 @@ class _Sentence:
         if len(self._words) + len(self._labels) + len(self._parents) >= 2 * MOST_ROWS:
             self._problem = f"more than {2 * MOST_ROWS} words, constituents and edges"
         elif event.name == "t":
-            self._words[given.get("id", "")] = given.get("pos", ""), given.get("word", "")
+            self._words[self._new(event)] = given.get("pos", ""), given.get("word", "")
         elif event.name == "nt":
-            self._node = given.get("id", "")
+            self._node = self._new(event)
             self._labels[self._node] = given.get("cat", "")
         elif event.name == "edge":
             child = given.get("idref", "")
             if child in self._parents:
                 self._problem = f"line {event.line}: a second edge to {child}"
             self._parents[child] = self._node, given.get("label", "")
+
+    def _new(self, event: Event) -> str:
+        """Return the id of a word or constituent, which no other may have."""
+        name = (event.attributes or {}).get("id", "")
+        if not name:
+            self._problem = f"line {event.line}: an element {event.name} without an id"
+        elif name in self._words or name in self._labels:
+            self._problem = f"line {event.line}: a second element with the id {name:.60}"
+        return name
 
     def piece(self, end: int, graphs: Graphs) -> TreePiece:
         """Return the sentence as a piece."""

@@ -3,6 +3,7 @@ of bounded depth and size."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 from xml.parsers import expat
@@ -11,6 +12,7 @@ from reranker.errors import TreeError
 from reranker.files.text import MAX_LINE
 
 _MOST_OPEN = 100
+_UTF8 = re.compile(r"(<\?xml [^>]*utf)8", re.IGNORECASE)  # a name that expat does not know
 
 
 class Event(NamedTuple):
@@ -40,11 +42,15 @@ class _Parser:
         """Return the events of a line. Raises TreeError if it is not XML, or too much of it."""
         self._line, self._events = line, []
         content = f"{text}\n" if text[-1:] != "\n" else text
+        content = _UTF8.sub(r"\1-8", content)
         try:
             self._parser.Parse(content.encode("utf-8", "surrogateescape"), False)
         except expat.ExpatError as error:
             message = expat.ErrorString(error.code)
             raise TreeError("not-a-tree", f"not XML: line {line}: {message}") from error
+        except (LookupError, ValueError) as error:  # Python's, of the encoding in the declaration
+            reason = f"line {line}: an encoding that is not known: {error}"
+            raise TreeError("not-a-tree", reason) from error
         return self._events
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:

@@ -279,6 +279,42 @@ def test_broken_sentences_are_named_and_the_others_read(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("UTF-8", ""),
+        ("utf8", ""),
+        ("UT8", "unknown encoding: UT8"),
+        ("big5", "multi-byte encodings are not supported"),
+    ],
+)
+def test_encodings_of_xml(name: str, problem: str, tmp_path: Path) -> None:
+    text = TIGER.replace("UTF-8", name).replace("nichts", "nichtß")
+    found = said(write(tmp_path / "t.xml", text))
+    if problem:
+        assert found.pop(0) == f"1: not-a-tree: line 1: an encoding that is not known: {problem}"
+    assert found[0] == ATTACHED.replace("nichts", "nichtß") and len(found) == 3
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "problem"),
+    [
+        ('<nt id="500" ', "<nt ", "line 14: an element nt without an id"),
+        ('<nt id="501" ', '<nt id="500" ', "line 16: a second element with the id 500"),
+        ('<t id="4" ', '<t id="3" ', "line 9: a second element with the id 3"),
+        ('<t id="2" ', '<t id="501" ', "line 16: a second element with the id 501"),
+    ],
+)
+def test_ids_that_are_none(before: str, after: str, problem: str, tmp_path: Path) -> None:
+    """Words were lost, or stood in the tree twice."""
+    found = said(write(tmp_path / "t.xml", TIGER.replace(before, after)))
+    assert found[0] == f"3: not-a-tree: {problem}" and found[-1] == "(TOP (ITJ Nein))"
+    rows = EXPORT_3.replace("#501\t\tNP", "#500\t\tNP")
+    assert said(write(tmp_path / "t.export", rows)) == [
+        "6: not-a-tree: line 14: a second row of #500"
+    ]
+
+
 def test_xml_from_strangers_is_bounded(tmp_path: Path) -> None:
     entity = TIGER.replace("<corpus>", '<!DOCTYPE c [<!ENTITY a "b">]>\n<corpus>')
     first = said(write(tmp_path / "t.xml", entity))[0]
