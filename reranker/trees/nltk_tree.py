@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reranker.errors import TreeError
-from reranker.trees.tree import WHITE_SPACE, Tree
+from reranker.trees.tree import MAX_DEPTH, WHITE_SPACE, Tree
 
 if TYPE_CHECKING:
     import nltk
@@ -14,14 +14,16 @@ _WORD_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 
 
 def as_text(tree: nltk.Tree) -> str:
-    """Return an nltk tree in brackets. Raises TreeError for what is neither a tree nor a word."""
-    closing = object()
+    """Return an nltk tree in brackets. Raises TreeError for what is neither a tree nor a word, and
+    for a tree that is too deep, as one within itself is."""
+    closing, depth = object(), 0
     text: list[str] = []
     stack: list[object] = [tree]
     while stack:
         node = stack.pop()
         if node is closing:
             text.append(")")
+            depth -= 1
         elif isinstance(node, str):
             text.append(_symbol(node))
         elif isinstance(node, list) and hasattr(node, "label"):
@@ -29,6 +31,9 @@ def as_text(tree: nltk.Tree) -> str:
             if label or (node and isinstance(node[0], str)):
                 label = _symbol(label)
             text.append(f"({label}")
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are open")
             stack.append(closing)
             stack.extend(reversed(node))
         else:

@@ -148,6 +148,13 @@ def test_nltk_agrees_on_the_tree() -> None:
     assert ours.leaves() == theirs.leaves()
 
 
+def test_an_nltk_tree_within_itself_is_refused() -> None:
+    tree = nltk.Tree("S", [nltk.Tree("NN", ["a"])])
+    tree.append(tree)
+    with pytest.raises(TreeError, match="more than 2000 brackets are open"):
+        Tree.from_nltk(tree)
+
+
 def test_from_nltk_escapes_brackets() -> None:
     tree = nltk.Tree("NP", [nltk.Tree("(", ["("]), nltk.Tree("NN", [":-)"])])
     assert Tree.from_nltk(tree).to_string() == "(NP (-LRB- -LRB-) (NN :--RRB-))"
