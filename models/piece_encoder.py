@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import accumulate
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +18,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from reranker.models.batch import PADDING
 from reranker.models.layer import start_normal
-from reranker.models.products import linear, packed, step_rows
+from reranker.models.products import EightBitWeight, eight_bit_weight, linear, packed, step_rows
 
 # Ways to compute attention: the quick one for a row at a time without gradients, the one in few
 # kernels for rounded products on a GPU.
@@ -26,6 +27,7 @@ _ON_GPU = [SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 _MOST = {
     "size": 4_096, "inner_size": 16_384, "layers": 48, "positions": 4_096, "distance_classes": 256,
 }  # fmt: skip
+_IN_FLOAT32 = (None,) * 4  # the products of a layer
 _FARTHEST = 128  # distances from here on are one class
 
 
@@ -73,6 +75,9 @@ class PieceConfig:
 class PieceEncoder(nn.Module):
     """A transformer that reads pieces of words and returns a vector for every word."""
 
+    rounded: Sequence[Sequence[EightBitWeight | None]] = ()
+    """Each layer's weights for products of 8-bit integers, if scores are computed with them."""
+
     def __init__(self, config: PieceConfig) -> None:
         super().__init__()
         self.config = config
@@ -96,6 +101,19 @@ class PieceEncoder(nn.Module):
         layer.self_attn.dropout = layer.dropout.p = 0.0
         # For its weights, their names and what they start from; _layer_output computes.
         self.layers = nn.TransformerEncoder(layer, config.layers, enable_nested_tensor=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy is made of, which computes in float32 again: packed integers cannot
+        be copied."""
+        return {**self.__dict__, "rounded": ()}
+
+    def round_products(self) -> None:
+        """Compute with products of 8-bit integers from now on, where gradients are off, weights are
+        of 8 bits and the processor is faster. Call it again after a change of weights."""
+        self.rounded = [
+            [eight_bit_weight(weight) for _, weight, _ in _products_of(layer)]
+            for layer in self._layers
+        ]
 
     def forward(self, pieces: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Return the output at each word's last piece, [T, B, size]. ``pieces`` [T, B, P] are those
@@ -170,10 +188,17 @@ class PieceEncoder(nn.Module):
         return _ON_GPU if is_rough else _PLAIN
 
     def _through_layers(self, data: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
+        is_rounded = bool(self.rounded) and not torch.is_grad_enabled()
+        for number, layer in enumerate(self._layers):
+            rounded = self.rounded[number] if is_rounded else _IN_FLOAT32
+            data = _layer_output(layer, data, attend, rounded)
+        return data
+
+    @property
+    def _layers(self) -> Iterator[nn.TransformerEncoderLayer]:
         for layer in self.layers.layers:
             assert isinstance(layer, nn.TransformerEncoderLayer)
-            data = _layer_output(layer, data, attend)
-        return data
+            yield layer
 
     def _attend(self, inputs: Tensor, length: int, mask: Tensor | None) -> Tensor:
         """Compute attention to the first ``length`` positions, with ``mask`` as torch takes it,
@@ -242,25 +267,44 @@ def distance_class(distance: Tensor, classes: int) -> Tensor:
     return far + (distance > 0) * 2 * single
 
 
+def _products_of(layer: nn.TransformerEncoderLayer) -> list[tuple[nn.Module, Tensor, Tensor]]:
+    """Return the modules that multiply in a layer, in order, with weight [M, D] and bias [M]."""
+    attention = layer.self_attn
+    others = attention.out_proj, layer.linear1, layer.linear2
+    first = attention, attention.in_proj_weight, attention.in_proj_bias
+    return [first, *((each, each.weight, each.bias) for each in others)]
+
+
 def _layer_output(
-    layer: nn.TransformerEncoderLayer, data: Tensor, attend: Callable[[Tensor], Tensor]
+    layer: nn.TransformerEncoderLayer,
+    data: Tensor,
+    attend: Callable[[Tensor], Tensor],
+    rounded: Sequence[EightBitWeight | None],
 ) -> Tensor:
     """Compute a layer's output for ``data`` [..., size]. The computation is that of torch's own
     layer, with packed weights; ``attend`` makes [..., size] of queries, keys and values [..., 3
     size]."""
-    attention, outer = layer.self_attn, layer.self_attn.out_proj
-    read = attend(_product(attention, attention.in_proj_weight, attention.in_proj_bias, data))
-    data = layer.norm1(data + layer.dropout1(_product(outer, outer.weight, outer.bias, read)))
-    first, second = layer.linear1, layer.linear2
-    hidden = _product(first, first.weight, first.bias, data, gelu=True)
-    hidden = _product(second, second.weight, second.bias, hidden)
-    result: Tensor = layer.norm2(data + layer.dropout2(hidden))
+    into, outer, first, second = (
+        partial(_product, *each, some)
+        for each, some in zip(_products_of(layer), rounded, strict=True)
+    )
+    data = layer.norm1(data + layer.dropout1(outer(attend(into(data)))))
+    result: Tensor = layer.norm2(data + layer.dropout2(second(first(data, gelu=True))))
     return result
 
 
 def _product(
-    owner: nn.Module, weight: Tensor, bias: Tensor, data: Tensor, gelu: bool = False
+    owner: nn.Module,
+    weight: Tensor,
+    bias: Tensor,
+    rounded: EightBitWeight | None,
+    data: Tensor,
+    gelu: bool = False,
 ) -> Tensor:
     """Apply ``linear`` with a weight [M, D] of ``owner`` to ``data`` [..., D]: [..., M]."""
-    result = linear(data.flatten(0, -2), packed(owner, weight), bias, gelu)
+    rows = data.flatten(0, -2)
+    if rounded is None:
+        result = linear(rows, packed(owner, weight), bias, gelu)
+    else:
+        result = rounded.linear(rows, bias, gelu)
     return result.view(*data.shape[:-1], -1)

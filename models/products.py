@@ -44,6 +44,7 @@ _STEPS = 127 * _COARSE  # of k from 0 to 1: a has absolute values up to 127
 _ZERO = 128  # the processor multiplies unsigned by signed integers
 _FREQUENT_SYMBOLS = 4_096
 _BLOCK = 2_048  # symbols whose logits stay in the second-level cache
+_TINIEST = torch.finfo(torch.float32).tiny  # the largest number of a row of zeros
 _SMALLEST_WEIGHT = 300_000  # numbers; products with smaller ones are as fast in float32
 
 # The largest integers of a row in 8 bits, and in 6 (reranker.checkpoints.six_bits).
@@ -177,6 +178,13 @@ class EightBitWeight:
         parts = _in_parts(rows).flatten(0, 1)  # one product, which reads the weight once
         coarse, fine = _integer_product(parts, 1.0, self._packed, self._scales).chunk(2)
         return fine.add_(coarse, alpha=_COARSE)
+
+    def linear(self, rows: Tensor, bias: Tensor, gelu: bool = False) -> Tensor:
+        """Compute ``linear`` for rows [N, D] of numbers of any size, each divided by its largest
+        number first: [N, M]."""
+        widest = rows.abs().amax(1, keepdim=True).clamp_(min=_TINIEST)
+        result = torch.addcmul(bias, self.product(rows / widest), widest)
+        return functional.gelu(result) if gelu else result
 
 
 def eight_bits(weight: Tensor, bias: Tensor) -> EightBits | None:

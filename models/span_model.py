@@ -112,6 +112,17 @@ class SpanModel(nn.Module):
             self.tag_output = matrix(config.tag_count, before)
             self.tag_bias = nn.Parameter(torch.zeros(config.tag_count))
 
+    def round_products(self) -> None:
+        """Compute the encoder with products of 8-bit integers from now on, if there is one
+        (``PieceEncoder.round_products``)."""
+        if self.encoder:
+            self.encoder.round_products()
+
+    @property
+    def is_rounded(self) -> bool:
+        """Return whether any score is computed with products of 8-bit integers."""
+        return self.encoder is not None and any(map(any, self.encoder.rounded))
+
     def read(
         self,
         words: Tensor,

@@ -84,6 +84,7 @@ class Reranker(Ranker):
         self.device = ",".join(dict.fromkeys(str(weight.device) for weight in weights))
         is_rounded = any(getattr(member.model, "is_rounded", False) for member in self.members)
         self.precision: Precision = "fast" if is_rounded else "exact"
+        self._wanted_precision: Precision = "fast"
 
     @classmethod
     def load(
@@ -135,7 +136,7 @@ class Reranker(Ranker):
             threads = len(where)
         return_freed_memory()  # files, weights as they are stored
         reranker = cls(members, combination, threads, named.weighing, named.calibration)
-        reranker._loaded_from = given
+        reranker._loaded_from, reranker._wanted_precision = given, precision
         reranker.parser = named.parser
         return reranker
 
@@ -292,7 +293,6 @@ class Reranker(Ranker):
         candidates: int | None = None,
     ) -> Iterator[Ranking]:
         """Yield the rankings of ``parse``, each while the next sentences are parsed."""
-        from reranker.parsers.choice import kept_parser
         from reranker.parsers.language import with_warnings
         from reranker.parsers.parser import language_of
         from reranker.parsers.running import ParsedLists
@@ -301,13 +301,19 @@ class Reranker(Ranker):
 
         self._chosen(weighing, lm_weight, top)
         options = {} if candidates is None else {"candidates": candidates}
-        chosen = kept_parser(parser, self.parser, **options)
+        chosen = self.kept_parser(parser, **options)
         words = words or convention_of(language_of(chosen))
         given = checked_text(text)
         warn_about_words(given)
         read = sentences(given, form, words, longest)
         lists = ParsedLists(chosen, with_warnings(read, chosen), jobs)
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
+
+    def kept_parser(self, parser: Parser | str, **options: Any) -> Parser:
+        """Return the parser that ``parse`` uses for ``parser`` (reranker.parsers.choice)."""
+        from reranker.parsers.choice import kept_parser
+
+        return kept_parser(parser, self.parser, self._wanted_precision, **options)
 
     def score(self, trees: Candidates) -> list[float | None]:
         """Return the log-probability of each tree in nats, summed over the members; None for

@@ -320,7 +320,10 @@ class Settings(BaseSettings):
     def parser_choice(self) -> ParserChoice:
         """Return the built-in parser with its model."""
         settings = ParserSettings(
-            candidates=self.candidates, language=self.language, device=self.device
+            candidates=self.candidates,
+            language=self.language,
+            device=self.device,
+            precision=self.precision,
         )
         models = [self.parser_model] if self.parser_model else []
         return ParserChoice(named_models=models, settings=settings, reranking=self.named)

@@ -61,33 +61,35 @@ def load_placed(
     path: str | os.PathLike[str], sha256: str, device: torch.device, precision: Precision
 ) -> LoadedMember:
     """Load a member with ``load_member``, with weights on the device in float32. With ``fast``, a
-    language model on a CPU computes with products of 8-bit integers where they are faster and its
-    file has no more bits (reranker.models.products).
+    model on a CPU computes with products of 8-bit integers where they are faster and its file has
+    no more bits (reranker.models.products).
 
-    A span model already in use on the same device is not loaded twice: the model that parses a
+    A span model already in use in the same way is not loaded twice: the model that parses a
     sentence can rank its trees with the same reading (scoring.span_table). Raises CheckpointError
     as ``load_member`` does, and InputError for another ``precision``.
     """
     if precision not in get_args(Precision):
         raise InputError(f"precision must be 'exact' or 'fast', got {precision!r}")
     with _lock:
-        in_use = _in_use.get((sha256, device))
+        in_use = _in_use.get((sha256, device, precision))
     if in_use is not None:
         return in_use
     # Load in one thread: the others would spin while they wait, and take most of the time.
     with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as alone:
         member = alone.submit(load_member, path, sha256).result()
         alone.submit(member.model.to, device).result()
+        if precision == "fast":
+            alone.submit(member.model.round_products).result()
         if isinstance(member, Checkpoint):
-            if precision == "fast":
-                alone.submit(member.model.round_products).result()
             return member
     with _lock:
-        return _in_use.setdefault((member.sha256, device), member)
+        return _in_use.setdefault((member.sha256, device, precision), member)
 
 
 _lock = threading.Lock()
-_in_use: WeakValueDictionary[tuple[str, torch.device], SpanCheckpoint] = WeakValueDictionary()
+_in_use: WeakValueDictionary[tuple[str, torch.device, Precision], SpanCheckpoint] = (
+    WeakValueDictionary()
+)
 
 
 def gpu_memory() -> float:

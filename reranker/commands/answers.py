@@ -118,8 +118,8 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     add("--device", default="auto", metavar="NAMES", help=text)
     text = (
         "exact: float32; fast: products of 8-bit integers where the processor has them and a "
-        "language model's file has 8 bits, which moves scores by some 0.001 nats, 0.014 at most "
-        "(default: %(default)s)"
+        "model's file has 8 bits, which moves scores by some 0.001 nats, 0.018 at most (default: "
+        "%(default)s)"
     )
     add("--precision", choices=("exact", "fast"), default="fast", help=text)
 

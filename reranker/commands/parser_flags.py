@@ -64,6 +64,7 @@ def choice(arguments: argparse.Namespace) -> ParserChoice:
         values,
         options=ReadOptions(arguments.format, beam=arguments.beam),
         device=getattr(arguments, "device", "cpu"),  # `rerank adapt` has none
+        precision=getattr(arguments, "precision", "fast"),
     )
 
 

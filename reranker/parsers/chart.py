@@ -151,7 +151,7 @@ def parser_model(settings: ParserSettings) -> tuple[SpanCheckpoint, float]:
     none."""
     path, sha256 = installed_span_model(settings.model, settings.language)
     try:
-        member = load_placed(path, sha256, devices(settings.device)[0], "exact")
+        member = load_placed(path, sha256, devices(settings.device)[0], settings.precision)
     except CheckpointError as error:
         raise InputError(str(error)) from error
     if not isinstance(member, SpanCheckpoint):

@@ -7,7 +7,7 @@ import atexit
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reranker.checkpoints.ensemble_file import ModelNames, parser_of
 from reranker.errors import InputError
@@ -16,6 +16,9 @@ from reranker.nbest.data import Sentence
 from reranker.parsers.parser import Parser, ParserSettings, option, option_of, root_of
 from reranker.parsers.registry import create_parser, model_identity
 from reranker.process.forks import Once
+
+if TYPE_CHECKING:
+    from reranker.checkpoints.members import Precision
 
 _kept = Once()  # parsers by choice: created once, kept for the next call
 
@@ -150,10 +153,16 @@ OPTIONS = {name: ParserOption(*option_of(*place)) for name, place in _DECLARED.i
 """By the names that flags, the service's settings, spaCy's config and ``reranker.parse`` share."""
 
 
-def kept_parser(parser: Parser | str, reranking: ModelNames | None = (), **options: Any) -> Parser:
+def kept_parser(
+    parser: Parser | str,
+    reranking: ModelNames | None = (),
+    precision: Precision = "fast",
+    **options: Any,
+) -> Parser:
     """Return ``parser`` itself, or the parser of that name with these ``OPTIONS``, made once and
-    shared by all callers; ``reranking`` is that of ``ParserChoice``. Raises InputError for anything
-    else, an unknown option, or a parser or model that does not exist."""
+    shared by all callers; ``reranking`` is that of ``ParserChoice``, ``precision`` that of
+    ``ParserSettings``. Raises InputError for anything else, an unknown option, or a parser or model
+    that does not exist."""
     if not isinstance(parser, str):
         if not hasattr(parser, "batch_sizes"):
             raise InputError(f"expected a parser or its name, such as 'bllip', got {parser!r:.60}")
@@ -163,7 +172,8 @@ def kept_parser(parser: Parser | str, reranking: ModelNames | None = (), **optio
     for name in options:
         if name not in OPTIONS:
             raise InputError(f"there is no parser option {name!r}; there are {', '.join(OPTIONS)}")
-    choice = ParserChoice.of({**options, "parser": parser, "models": reranking})
+    named = {**options, "parser": parser, "models": reranking}
+    choice = ParserChoice.of(named, precision=precision)
     key = choice.names, choice.command, choice.models, choice.settings
     return _kept.get(repr(key), lambda: _made(choice))
 

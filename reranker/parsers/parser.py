@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Real
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from reranker.errors import InputError, positive
 from reranker.languages import ENGLISH
 from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
 from reranker.process.machine import MOST_THREADS
+
+if TYPE_CHECKING:
+    from reranker.checkpoints.members import Precision
 
 
 def option(default: Any, help: str) -> Any:
@@ -47,7 +50,8 @@ class ParserSettings:
     )
     options: ReadOptions = field(default_factory=ReadOptions)
     """The format of the lists that a program prints."""
-    device: str = "cpu"  # the device of our own models, as in ``Reranker.load``
+    device: str = "cpu"  # of our own models, as in ``Reranker.load``
+    precision: Precision = "fast"  # likewise
     is_certainty_wanted: bool = True
     """The wish for probabilities of brackets, which take chart a tenth of its time."""
     # BLLIP's own default, 21, gains 0.6 F1.

@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from reranker.models import mixture
 from reranker.models.config import Config
@@ -160,6 +161,25 @@ def test_a_layer_s_product_is_nearly_that_of_float64() -> None:
         assert (together.double() - rows.double() @ weight.double().T).abs().max() < 1e-4
         for first, last in pairwise([0, 1, 5, 38, 70]):
             assert torch.equal(found.product(rows[first:last].clone()), together[first:last])
+
+
+def test_rows_of_numbers_of_any_size() -> None:
+    weight, bias = layer_weight(1_200, 300), torch.randn(1_200)
+    found = eight_bit_weight(weight)
+    if found is None:
+        assert not eight_bits_work()
+        return
+    rows = torch.randn(40, 300) * torch.logspace(-20, 10, 40).unsqueeze(1)
+    rows[7] = 0
+    expected = rows.double() @ weight.double().T + bias
+    largest = rows.double().abs().amax(1, keepdim=True)
+    with torch.inference_mode():
+        together = found.linear(rows, bias)
+        assert ((together - expected).abs() <= 2e-4 * largest + 1e-6 * expected.abs()).all()
+        activated = found.linear(rows, bias, gelu=True)
+        assert torch.equal(activated, functional.gelu(together))
+        for first, last in pairwise([0, 1, 8, 40]):
+            assert torch.equal(found.linear(rows[first:last], bias), together[first:last])
 
 
 def test_a_small_weight_of_a_layer_stays_in_float32() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -101,6 +102,35 @@ def test_a_sentence_is_read_in_a_batch_as_alone() -> None:
     together = encoder(torch.cat(sentences, dim=1))
     for column, alone in enumerate(sentences):
         assert torch.allclose(together[:, column], encoder(alone)[:, 0], atol=1e-5)
+
+
+def test_with_8_bits_nearly_as_in_float32_and_the_same_in_a_group() -> None:
+    """Of a layer's four weights three are large enough, the products' outputs among them."""
+    config = replace(CONFIG, size=320, inner_size=960, heads=4)
+    encoder = build(config).requires_grad_(False)
+    for name, weight in encoder.named_parameters():
+        if name.startswith("layers.") and weight.dim() == 2:
+            integers = (weight / weight.abs().amax(1, keepdim=True) * 127).round()
+            weight.copy_(integers * 0.0003)
+    sentences = [words(count, seed) for seed, count in enumerate((3, 4, 2, 4, 1))]
+    with torch.inference_mode():
+        exact = [encoder(each) for each in sentences]
+        encoder.round_products()
+        alone = [encoder(each) for each in sentences]
+        together = encoder.each(sentences)
+    works = products.eight_bits_work()
+    used = [[each is not None for each in layer] for layer in encoder.rounded]
+    assert used == [[works, False, works, works]] * 2
+    for one, same, other in zip(alone, together, exact, strict=True):
+        assert torch.equal(one, same) and torch.equal(one, other) is not works
+        assert (one - other).abs().max() < 1e-3 < other.abs().max()
+    with torch.enable_grad():
+        assert torch.allclose(encoder(sentences[0]), exact[0], atol=1e-6)
+    copied = copy.deepcopy(encoder)
+    with torch.inference_mode():
+        assert all(
+            torch.equal(copied(each), other) for each, other in zip(sentences, exact, strict=True)
+        )
 
 
 def test_in_scoring_too_and_alone_the_same_to_the_last_bit_whatever_came_before() -> None:

@@ -9,7 +9,6 @@ from functools import partial
 from nltk.parse.api import ParserI
 from nltk.tree import ProbabilisticTree
 
-from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import Parser
 from reranker.pipeline import Reranker
 from reranker.plugins.pipelines.tokens import LONGEST, rank_sentences
@@ -39,7 +38,7 @@ class RerankingParser(ParserI):  # type: ignore[misc]  # nltk has no types
         self._rankings = partial(
             rank_sentences,
             reranker,
-            kept_parser(parser, reranker.parser),
+            reranker.kept_parser(parser),
             lm_weight=lm_weight,
             top=top,
             longest=longest,

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from reranker.errors import InputError, positive
 from reranker.nbest.data import Origin, Sentence
-from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import Parser
 from reranker.parsers.running import ParsedLists
 from reranker.pipeline import Reranker
@@ -38,7 +37,7 @@ def rank_sentences(
     """
     positive("longest", longest)
     read = (_text_sentence(words, longest) for words in sentences)
-    chosen = kept_parser(parser, reranker.parser)
+    chosen = reranker.kept_parser(parser)
     return reranker.rerank_lists(ParsedLists(chosen, read, jobs), top=top, lm_weight=lm_weight)
 
 

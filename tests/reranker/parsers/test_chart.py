@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from reranker.checkpoints import members
 from reranker.checkpoints.span_file import load_span_model
 from reranker.errors import InputError
+from reranker.models.products import eight_bits_work
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
 from reranker.parsers import chart
@@ -177,3 +179,28 @@ def test_no_span_model(tmp_path: Path) -> None:
     save(tmp_path / "lm.pt", untrained(1))
     with pytest.raises(InputError, match=r"lm.pt: not a span model, which the parser chart needs"):
         create_parser("chart", ParserSettings(model=str(tmp_path / "lm.pt")))
+
+
+@pytest.mark.parametrize("precision", get_args(members.Precision))
+def test_the_parser_computes_as_its_reranker_was_asked_to(precision: members.Precision) -> None:
+    """And both share the model of that precision."""
+    with Reranker.load("fast", device="cpu", precision=precision) as reranker:
+        parser = reranker.kept_parser("chart")
+        assert isinstance(parser, chart.ChartParser)
+        is_rounded = precision == "fast" and eight_bits_work()
+        assert parser._member.model.is_rounded is is_rounded
+        assert reranker.precision == ("fast" if is_rounded else "exact")
+        (member,) = reranker.members
+        assert member.model is parser._member.model
+
+
+def test_precisions_give_nearly_the_same_scores() -> None:
+    found = []
+    for precision in get_args(members.Precision):
+        settings = ParserSettings(precision=precision)
+        found.append(lists(create_parser("chart", settings), "We saw the man with it ."))
+    (exact,), (fast,) = found
+    assert [each.text for each in exact.candidates] == [each.text for each in fast.candidates]
+    scores = [[each.parser_score for each in nbest.candidates] for nbest in (exact, fast)]
+    assert scores[0] == pytest.approx(scores[1], abs=0.01)
+    assert (scores[0] != scores[1]) is eight_bits_work()

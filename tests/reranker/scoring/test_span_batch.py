@@ -33,7 +33,8 @@ def sentences() -> list[Sentence]:
 @functools.cache
 def parser_of(candidates: int) -> Parser:
     model = str(ROOT / "ckpt/spans.pt")
-    settings = ParserSettings(model=model, device="cpu", candidates=candidates)
+    # A GPU computes in float32.
+    settings = ParserSettings(model=model, device="cpu", candidates=candidates, precision="exact")
     return create_parser("chart", settings)
 
 
@@ -63,7 +64,7 @@ def test_trees_and_probabilities_are_those_of_each_sentence_alone(candidates: in
 def test_the_ensemble_reads_again_for_the_trees_of_others_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    reranker = Reranker.load(str(ROOT / "ckpt/spans.pt"), device="cpu")
+    reranker = Reranker.load(str(ROOT / "ckpt/spans.pt"), device="cpu", precision="exact")
     given = lists(20, at_once=True)[:2]
     flat = replace(given[0].candidates[0], index=20, tokens=("(X", *given[0].words, ")X"))
     more = replace(given[0], candidates=(*given[0].candidates, flat))
