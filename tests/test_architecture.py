@@ -101,7 +101,7 @@ def parsing(tmp_path_factory: pytest.TempPathFactory) -> Imported:
 
 
 def test_rerank_nbest_uses_every_file_of_its_walk() -> None:
-    used = imported_by("--nbest", "examples/short.txt", "--models", "doc").files
+    used = imported_by("--nbest", "examples/short.txt", "--models", "ckpt/doc/doc-1.pt").files
     files = walk("A candidate")
     assert [name for name in files if (ROOT / name).resolve() not in used] == []
 
