@@ -37,7 +37,7 @@ BATCH_WAIT_SECONDS = 0.003
 
 # Clients whose requests ended together often ask again at once. So after a batch the wait is this
 # share of the batch's time, at most so many seconds.
-_RETURN_SHARE, _MOST_RETURN_SECONDS = 0.1, 0.02
+_RETURN_SHARE, _MOST_RETURN_SECONDS = 0.15, 0.03
 
 # A batch of what is very small, or for clients that come first: the next of them wait for it.
 # Sentences gain more from each other's company than lists.

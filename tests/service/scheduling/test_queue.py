@@ -131,8 +131,8 @@ class Arriving:
 
 
 def test_clients_that_were_scored_together_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two took part in a batch. The wait ends once both have asked again; it is a tenth of the
-    batch's time, at most 0.02 s."""
+    """Two took part in a batch. The wait ends once both have asked again; it is 0.15 of the
+    batch's time, at most 0.03 s."""
     now = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now)
     queue = queue_of(80)
@@ -140,7 +140,7 @@ def test_clients_that_were_scored_together_are_waited_for(monkeypatch: pytest.Mo
     for client in ("a", "b"):
         queue.add(asked(client, 10))
     assert taken(queue) == ["a0", "b0"]
-    for seconds, expected in ((0.05, 0.005), (1, 0.02)):
+    for seconds, expected in ((0.1, 0.015), (1, 0.03)):
         main.begun -= seconds
         waiting = Arriving(queue, asked("a", 10), asked("b", 10), asked("c", 10))
         monkeypatch.setattr(main, "changed", waiting)
