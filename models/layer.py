@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -141,11 +140,6 @@ class LstmLayer(Layer):
         bias = self.bias.to(dtype)
         weights = [self.input_weight.to(dtype), self.dropped_weight().to(dtype)]
         return [*weights, bias, torch.zeros_like(bias)]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy is made of, which computes in float32 again: packed integers cannot
-        be copied."""
-        return {**self.__dict__, "rounded": (None, None)}
 
     def round_products(self, *, is_bounded: bool) -> None:
         """Compute ``step`` with products of 8-bit integers from now on, where the processor is

@@ -7,7 +7,7 @@ Language models have it, and decoders.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -104,11 +104,6 @@ class Output(nn.Module):
     def output_weight(self) -> Tensor:
         """Return W, [V, D]: the embedding itself if tied."""
         return self.embedding if self.decoder is None else self.decoder
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy is made of, which computes in float32 again: packed integers cannot
-        be copied."""
-        return {**self.__dict__, "rounded": None}
 
     def round_products(self) -> None:
         """Compute scores with products of 8-bit integers from now on, if the weights are of 8 bits,

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import accumulate
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -101,11 +100,6 @@ class PieceEncoder(nn.Module):
         layer.self_attn.dropout = layer.dropout.p = 0.0
         # For its weights, their names and what they start from; _layer_output computes.
         self.layers = nn.TransformerEncoder(layer, config.layers, enable_nested_tensor=False)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy is made of, which computes in float32 again: packed integers cannot
-        be copied."""
-        return {**self.__dict__, "rounded": ()}
 
     def round_products(self) -> None:
         """Compute with products of 8-bit integers from now on, where gradients are off, weights are

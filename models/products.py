@@ -137,7 +137,15 @@ def one_dnn_works() -> bool:
     return all(torch.allclose(result, expected, atol=1e-4) for result in results)
 
 
-class EightBits:
+class _Packed:
+    """Base of weights that are packed for this process: a copy is None, as if there were none, so
+    that a copied or pickled model computes in float32."""
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()
+
+
+class EightBits(_Packed):
     """An output weight W [V, D], its rows integers times a scale, and bias b [V], symbols most
     frequent first.
 
@@ -166,7 +174,7 @@ class EightBits:
             yield logits
 
 
-class EightBitWeight:
+class EightBitWeight(_Packed):
     """A layer's weight W [M, D], its rows integers times a scale, for products in two parts."""
 
     def __init__(self, integers: Tensor, scales: Tensor) -> None:

@@ -105,7 +105,7 @@ def test_a_sentence_is_read_in_a_batch_as_alone() -> None:
 
 
 def test_with_8_bits_nearly_as_in_float32_and_the_same_in_a_group() -> None:
-    """Of a layer's four weights three are large enough, the products' outputs among them."""
+    """Three of a layer's four weights are large enough."""
     config = replace(CONFIG, size=320, inner_size=960, heads=4)
     encoder = build(config).requires_grad_(False)
     for name, weight in encoder.named_parameters():
