@@ -13,7 +13,7 @@ from reranker.nbest.data import UNKNOWN_TAG, Candidate, NBest
 from reranker.nbest.dialects.registry import DIALECTS, load
 
 MOST_LINES = 100_000
-"""Of a list, for formats that fill up short ones."""
+"""Limit for the lines of a list, in formats that fill up short lists."""
 
 
 def list_text(nbest: NBest, position: int, format_name: str, beam: int | None = None) -> str:

@@ -112,8 +112,8 @@ def _check_trees(sentence: Any) -> None:
 
 
 def distinct_indexes(ranking: Iterable[dict[str, Any]]) -> list[Any]:
-    """Return the indexes of a ranking's candidates. Raises LookupError for a missing one,
-    ValueError for one that is no whole number or that two have."""
+    """Return the indexes of a ranking's candidates. Raises LookupError if one is missing, and
+    ValueError if one is not a whole number or occurs twice."""
     indexes = _indexes(ranking)
     if len(set(indexes)) < len(indexes):
         raise ValueError("two candidates have the same index")

@@ -58,8 +58,8 @@ class ParserSettings:
     overparsing: int = option(10, "how thoroughly bllip searches; 21 takes three times as long")
 
     def __post_init__(self) -> None:
-        """Raise InputError for a number of candidates that is not from 1 to ``MOST_CANDIDATES``, of
-        seconds that is not at most ``MOST_SECONDS``, and a command that is no string."""
+        """Raise InputError unless ``candidates`` is from 1 to ``MOST_CANDIDATES``, ``seconds`` more
+        than 0 and at most ``MOST_SECONDS``, and ``command`` a string."""
         count = self.candidates
         if count is not None and positive("candidates", count) > MOST_CANDIDATES:
             raise InputError(f"candidates must be at most {MOST_CANDIDATES:,} for a sentence")
@@ -71,9 +71,9 @@ class ParserSettings:
 
 
 MOST_SECONDS = 3_600
-"""For each of a hundred sentences, the system still can wait so long."""
+"""Limit of ``seconds``: even times a hundred sentences, the system can wait so long."""
 MOST_CANDIDATES = 10_000
-"""Of one sentence: chart takes 20 seconds and 0.4 GB for so many trees of 19 words."""
+"""Limit for one sentence: chart takes 20 seconds and 0.4 GB for so many trees of 19 words."""
 CANDIDATES = 50
 """How many trees a parser proposes if ``ParserSettings.candidates`` does not say."""
 CHART_CANDIDATES = 20

@@ -40,8 +40,10 @@ BATCH_WAIT_SECONDS = 0.003
 _RETURN_SHARE, _MOST_RETURN_SECONDS = 0.15, 0.03
 
 # A batch of what is very small, or for clients that come first: the next of them wait for it.
-# Sentences gain more from each other's company than lists.
-_SHORT_BATCH_SECONDS = {"lists": 0.15, "sentences": 0.25}
+_SHORT_BATCH_SECONDS = 0.15
+
+# The same of sentences, which gain more from being computed together than lists.
+_SHORT_TEXT_SECONDS = 0.25
 
 # What takes longer comes first only where nothing need be paused for it.
 _FIRST_SECONDS = 0.3
@@ -386,7 +388,7 @@ class Queue:
 
     def _short_tokens(self, slot: Slot, work: Work) -> int:
         """Return the most list tokens of a short batch of such work."""
-        seconds = _SHORT_BATCH_SECONDS["sentences" if work.is_text else "lists"]
+        seconds = _SHORT_TEXT_SECONDS if work.is_text else _SHORT_BATCH_SECONDS
         return self._tokens_in(seconds * slot.threads / slot.engine.main.threads)
 
     def _next(self, slot: Slot, first: Work | None) -> Work | None:

@@ -67,7 +67,7 @@ def test_a_table_a_page_and_python(
 def test_a_file_is_one_name_and_an_iterator_several(tmp_path: Path, model: str) -> None:
     file = write(tmp_path / "t.mrg", TREE)
     expected = reranker.check([file], parser_model=model)
-    assert expected  # a string is no list of letters, of which / would be a folder
+    assert expected  # one name is not a list of letters, of which / would be a folder
     for files in (file, Path(file), iter([file])):
         assert reranker.check(files, parser_model=model) == expected
     wrong: list[Any] = [None, 3, [None], [Tree.from_string(TREE)]]

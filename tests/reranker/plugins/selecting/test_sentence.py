@@ -83,7 +83,7 @@ def test_select_from_python(tmp_path: Path, caplog: pytest.LogCaptureFixture) ->
     done = write(
         tmp_path / "done.mrg", "(TOP (S (NP (PRP It)) (VP (VBD ran) (NP (NN home))) (. .)))"
     )
-    for annotated in ([done], done, Path(done)):  # a string is no list of letters
+    for annotated in ([done], done, Path(done)):  # one name is not a list of letters
         (other,) = reranker.select(
             text, number=1, annotated=annotated, form="sentences", parser_model=model
         )
