@@ -12,7 +12,7 @@ from reranker.errors import TreeError
 from reranker.files.text import MAX_LINE
 
 _MOST_OPEN = 100
-_UTF8 = re.compile(r"(<\?xml [^>]*utf)8", re.IGNORECASE)  # a name that expat does not know
+_UTF8 = re.compile(r"\A(<\?xml [^>]*utf)8", re.IGNORECASE)  # a name that expat does not know
 
 
 class Event(NamedTuple):

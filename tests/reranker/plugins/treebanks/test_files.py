@@ -13,9 +13,11 @@ from reranker.errors import InputError, TreeError
 from reranker.plugins.treebanks import conll2012, conllu, export, tigerxml
 from reranker.plugins.treebanks.binarizing import binarized, change, unbinarized
 from reranker.plugins.treebanks.graph import Graphs, Row
+from reranker.plugins.treebanks.xml_events import events
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import read_texts, read_treebank
 from tests.checkout import ROOT
+from tests.reranker.repetitions import cpu_seconds, repeated
 from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]
@@ -294,6 +296,14 @@ def test_encodings_of_xml(name: str, problem: str, tmp_path: Path) -> None:
     if problem:
         assert found.pop(0) == f"1: not-a-tree: line 1: an encoding that is not known: {problem}"
     assert found[0] == ATTACHED.replace("nichts", "nichtß") and len(found) == 3
+
+
+def test_a_line_of_declarations_takes_time_in_proportion_to_its_length() -> None:
+    def read(text: str) -> None:
+        list(events([text], "s"))
+
+    few, many = (repeated("<?xml ", size) for size in (1 << 14, 1 << 17))
+    assert cpu_seconds(read, many) < 0.3 + 30 * cpu_seconds(read, few)
 
 
 @pytest.mark.parametrize(
