@@ -42,9 +42,10 @@ LOG2_E = math.log2(math.e)
 _COARSE = 256  # steps of b in one of a
 _STEPS = 127 * _COARSE  # of k from 0 to 1: a has absolute values up to 127
 _ZERO = 128  # the processor multiplies unsigned by signed integers
+_NO_DIGITS = float(1 << 23)
 _FREQUENT_SYMBOLS = 4_096
 _BLOCK = 2_048  # symbols whose logits stay in the second-level cache
-_TINIEST = torch.finfo(torch.float32).tiny  # the largest number of a row of zeros
+_TINIEST = 1e-30  # taken for the largest number of a row of zeros; steps per number are finite
 _SMALLEST_WEIGHT = 300_000  # numbers; products with smaller ones are as fast in float32
 
 # The largest integers of a row in 8 bits, and in 6 (reranker.checkpoints.six_bits).
@@ -166,7 +167,7 @@ class EightBits(_Packed):
     def scaled_logits(self, rows: Tensor) -> Iterator[Tensor]:
         """Yield (W k + b) log2 e of the rows k [R, D], numbers from -1 to 1, for one block of the
         symbols after another, [R, n]."""
-        first, second = _in_parts(rows)
+        first, second = _in_parts(rows, _STEPS)
         for weight, scales, bias, is_frequent in self._blocks:
             logits = _integer_product(first, _COARSE / _STEPS, weight, scales, bias)
             if is_frequent:
@@ -183,7 +184,10 @@ class EightBitWeight(_Packed):
 
     def product(self, rows: Tensor) -> Tensor:
         """Multiply W with each of the rows k [N, D], numbers from -1 to 1: [N, M]."""
-        parts = _in_parts(rows).flatten(0, 1)  # one product, which reads the weight once
+        return self._product(rows, _STEPS)
+
+    def _product(self, rows: Tensor, steps: Tensor | float) -> Tensor:
+        parts = _in_parts(rows, steps).flatten(0, 1)  # one product, which reads the weight once
         coarse, fine = _integer_product(parts, 1.0, self._packed, self._scales).chunk(2)
         return fine.add_(coarse, alpha=_COARSE)
 
@@ -191,8 +195,22 @@ class EightBitWeight(_Packed):
         """Compute ``linear`` for rows [N, D] of numbers of any size, each divided by its largest
         number first: [N, M]."""
         widest = rows.abs().amax(1, keepdim=True).clamp_(min=_TINIEST)
-        result = torch.addcmul(bias, self.product(rows / widest), widest)
+        result = torch.addcmul(bias, self._product(rows, _STEPS / widest), widest)
         return functional.gelu(result) if gelu else result
+
+
+class FloatWeight(_Packed):
+    """A weight W [M, D] of float32 numbers, packed as ``linear`` is fastest."""
+
+    def __init__(self, weight: Tensor) -> None:
+        self._packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), _PACKED_FOR)
+
+    def linear(self, inputs: Tensor, bias: Tensor | None = None) -> Tensor:
+        """Multiply W with each of the inputs [..., D], plus ``bias`` [M]: [..., M]."""
+        rows = inputs.flatten(0, -2)
+        more = step_rows(len(rows), 4) - len(rows)  # each new number of rows takes time and memory
+        padded = functional.pad(rows, (0, 0, 0, more)) if more else rows
+        return linear(padded, self._packed, bias)[: len(rows)].view(*inputs.shape[:-1], -1)
 
 
 def eight_bits(weight: Tensor, bias: Tensor) -> EightBits | None:
@@ -209,10 +227,11 @@ def eight_bit_weight(weight: Tensor) -> EightBitWeight | None:
     return EightBitWeight(*found) if found else None
 
 
-def _in_parts(rows: Tensor) -> Tensor:
-    """Return a + 128 and b + 128 of numbers from -1 to 1, [2, N, D]."""
-    # Rounded, since what follows the point is cut off; each operation rounds as it does alone.
-    whole = (rows * _STEPS).add_(_ZERO * _COARSE + _ZERO + 0.5).to(torch.int32)
+def _in_parts(rows: Tensor, steps: Tensor | float) -> Tensor:
+    """Return a + 128 and b + 128 of numbers of up to 32512 ``steps``, [2, N, D]."""
+    # Numbers beyond 2 ** 23 have no digits after the point: a sum is rounded to a whole number,
+    # which its last bits are. Each operation rounds as it does alone.
+    whole = (rows * steps).add_(_ZERO * _COARSE + _ZERO + _NO_DIGITS).view(torch.int32)
     parts = torch.empty(2, *rows.shape, dtype=torch.uint8)
     parts[1] = whole  # the last 8 bits alone
     parts[0] = whole.bitwise_right_shift_(8)

@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
@@ -21,6 +23,7 @@ from reranker.models.batch import PADDING
 from reranker.models.dropout import locked_dropout
 from reranker.models.layer import LstmLayer, matrix, start_normal
 from reranker.models.piece_encoder import PieceConfig, PieceEncoder
+from reranker.models.products import FloatWeight, one_dnn_works
 
 _NUMBERS_AT_ONCE = 32_768 * 256
 _MOST, _MOST_LAYERS = 4_096, 16
@@ -81,6 +84,9 @@ class SpanModel(nn.Module):
     """A model that reads words and returns the log-probability of every label of every span."""
 
     architecture = "spans"
+    packed_ends: FloatWeight | None = None
+    packed_output: FloatWeight | None = None
+    """Weights of both ends and of labels, for scores whose last bits may differ from exact ones."""
 
     def __init__(self, config: SpanConfig) -> None:
         super().__init__()
@@ -114,9 +120,13 @@ class SpanModel(nn.Module):
 
     def round_products(self) -> None:
         """Compute the encoder with products of 8-bit integers from now on, if there is one
-        (``PieceEncoder.round_products``)."""
+        (``PieceEncoder.round_products``), and then the spans, too, in the quickest way. Call it
+        again after a change of weights."""
         if self.encoder:
             self.encoder.round_products()
+        if self.is_rounded and one_dnn_works():
+            self.packed_ends = FloatWeight(torch.cat([self.left, self.right]))
+            self.packed_output = FloatWeight(self.output)
 
     @property
     def is_rounded(self) -> bool:
@@ -156,7 +166,11 @@ class SpanModel(nn.Module):
         ahead_read, back_read = data.chunk(2, dim=2)
         read = torch.cat([ahead_read[:-1], back_read[1:]], dim=2)
         read = locked_dropout(read, self.config.hidden_dropout, self.training)
-        left, right = (functional.linear(read, w.to(data.dtype)) for w in (self.left, self.right))
+        if self.packed_ends is not None and not torch.is_grad_enabled():
+            left, right = self.packed_ends.linear(read).chunk(2, dim=2)
+        else:
+            weights = self.left.to(data.dtype), self.right.to(data.dtype)
+            left, right = (functional.linear(read, weight) for weight in weights)
         return left, right + self.span_bias.to(data.dtype)
 
     def tag_logits(self, data: Tensor) -> Tensor:
@@ -170,6 +184,8 @@ class SpanModel(nn.Module):
         """Return the logit of each label, [..., L], from the sum of a span's left and right end
         [..., span_size]."""
         hidden = locked_dropout(spans.relu(), self.config.span_dropout, self.training)
+        if self.packed_output is not None and not torch.is_grad_enabled():
+            return self.packed_output.linear(hidden, self.output_bias)
         weight, bias = self.output.to(hidden.dtype), self.output_bias.to(hidden.dtype)
         return functional.linear(hidden, weight, bias)
 
@@ -248,18 +264,19 @@ class SpanModel(nn.Module):
         return self.tag_logits(data)[:, 0].log_softmax(1)
 
     def label_log_probabilities(self, data: Tensor) -> Iterator[tuple[int, Tensor]]:
-        """Yield, from the result of ``read_one``, for some starts at a time, the first of them and
-        [starts, ends, L]; a column is a span's last word, counted from that first start, and a
-        column that ends before its start has no meaning. In pieces because a long sentence has many
-        spans."""
-        left, right = self.boundaries(data)
-        left, right = left[:-1, 0], right[1:, 0]
-        first, widest = 0, max(self.config.span_size, self.config.label_count)
-        while first < len(left):
-            step = max(1, _NUMBERS_AT_ONCE // ((len(right) - first) * widest))
-            logits = self.logits(left[first : first + step, None] + right[None, first:])
-            yield first, logits.log_softmax(2)
-            first += step
+        """Yield, from the result of ``read_one``, log P of the labels of all spans, in the order of
+        ``span_ends``, for some spans at a time: the number of the first of them and [S, L]. In
+        pieces because a long sentence has many spans."""
+        left, right = (boundary[:, 0] for boundary in self.boundaries(data))
+        starts, ends = (places.to(data.device) for places in span_ends(len(data) - 2))
+        step = max(1, _NUMBERS_AT_ONCE // max(self.config.span_size, self.config.label_count))
+        for first in range(0, len(starts), step):
+            some = slice(first, first + step)
+            spans = left.index_select(0, starts[some]).add_(right.index_select(0, ends[some]))
+            if len(spans) == 3:  # MKL adds up the numbers of fewer than four rows in other orders
+                yield first, self.logits(functional.pad(spans, (0, 0, 0, 1)))[:3].log_softmax(1)
+            else:
+                yield first, self.logits(spans).log_softmax(1)
 
     def _inputs(
         self,
@@ -297,6 +314,17 @@ def span_ends(words: int) -> tuple[Tensor, Tensor]:
     """
     starts, ends = torch.triu_indices(words + 1, words + 1, 1)
     return starts, ends
+
+
+def span_numbers(
+    starts: NDArray[np.int64], lasts: NDArray[np.int64], words: int
+) -> NDArray[np.int64]:
+    """Return the numbers of spans in the order of ``span_ends``, from their first and last words.
+
+    >>> span_numbers(np.array([0, 0, 1]), np.array([0, 1, 1]), 2).tolist()
+    [0, 1, 2]
+    """
+    return starts * words - starts * (starts + 1) // 2 + lasts
 
 
 def _cross_entropy(logits: Tensor, targets: Tensor, taught: Tensor | None, share: float) -> Tensor:

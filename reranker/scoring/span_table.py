@@ -64,7 +64,7 @@ class TreeValues(NamedTuple):
 
 
 # Sentences whose words the encoder reads at once; with more, products are hardly faster.
-_AT_ONCE, _AT_ONCE_ON_A_GPU = 16, 64
+_AT_ONCE, _AT_ONCE_ON_A_GPU = 32, 64
 _MOST_WORDS = 4_096  # of those sentences, padding included
 
 
@@ -122,7 +122,7 @@ def _read(
 ) -> Iterator[torch.Tensor]:
     device = model.embedding.device
     given = [
-        (torch.tensor(rows, device=device), torch.tensor(features, device=device))
+        (torch.tensor(rows, device=device), torch.from_numpy(_array(features)).to(device))
         for rows, features in map(vocabulary.encode, sentences)
     ]
     with torch.inference_mode():
@@ -157,10 +157,15 @@ def inputs_of(
     all_features = np.full((longest, len(encoded), widest), PADDING, np.int64)
     for column, ((rows, features), size) in enumerate(zip(encoded, sizes, strict=True)):
         all_rows[: size[0], column] = rows
-        flat = np.fromiter(chain.from_iterable(features), np.int64, size[0] * size[1])
-        all_features[: size[0], column, : size[1]] = flat.reshape(size)
+        all_features[: size[0], column, : size[1]] = _array(features)
     lengths = torch.tensor([length for length, _ in sizes])
     return torch.from_numpy(all_rows), torch.from_numpy(all_features), lengths
+
+
+def _array(features: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """Return rows of equal length as an array, in a fifth of numpy's time."""
+    size = len(features), len(features[0])
+    return np.fromiter(chain.from_iterable(features), np.int64, size[0] * size[1]).reshape(size)
 
 
 def table_of(
@@ -170,8 +175,10 @@ def table_of(
     ``remembered``. Raises Stopped if cancelled."""
     cancellation = cancellation or Cancellation()
     labels = np.zeros((len(words), len(words), model.config.label_count), np.float32)
-    for first, piece in cancellation.checked(model.label_log_probabilities(data)):
-        labels[first : first + len(piece), first:] = piece.float().cpu().numpy()
+    starts, lasts = np.triu_indices(len(words))
+    for first, some in cancellation.checked(model.label_log_probabilities(data)):
+        here = slice(first, first + len(some))
+        labels[starts[here], lasts[here]] = some.float().cpu().numpy()
     table = SpanTable(labels, model.tag_log_probabilities(data).float().cpu().numpy())
     keep(model, words, table)
     return table

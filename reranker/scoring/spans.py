@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from reranker.checkpoints.span_vocabulary import NO_LABEL, SpanVocabulary
-from reranker.models.span_model import SpanModel
+from reranker.models.span_model import SpanModel, span_numbers
 from reranker.process.cancellation import Cancellation
 from reranker.scoring.span_table import Place, readings, remembered, table_of
 from reranker.scoring.trie import Numbers
@@ -83,8 +83,8 @@ def span_log_probabilities(
             if found := known[words]:
                 values[sentence.eos_edge], values[[*sentence.edges.values()]] = found
             else:
-                tables = cancellation.checked(_label_tables(model, *next(unread)))
-                _fill(values, sentence, _places(sentence, vocabulary), tables)
+                rows = cancellation.checked(_label_rows(model, *next(unread)))
+                _fill(values, sentence, _places(sentence, vocabulary), len(words), rows)
     return values
 
 
@@ -97,26 +97,28 @@ def _fill(
     values: NDArray[np.float64],
     sentence: SentenceSpans,
     places: Sequence[Place],
-    tables: Iterable[tuple[int, NDArray[np.float64]]],
+    words: int,
+    rows: Iterable[tuple[int, NDArray[np.float64]]],
 ) -> None:
     starts, lasts, labels = np.array(places, np.int64).reshape(-1, 3).T
+    numbers = span_numbers(starts, lasts, words)
     edges = np.array([*sentence.edges.values()], np.int64)
-    for first, table in tables:
-        none = table[:, :, NO_LABEL]
-        # A span's last word is not before its first.
-        values[sentence.eos_edge] += none[np.triu_indices(len(none), 0, none.shape[1])].sum()
-        here = (starts >= first) & (starts < first + len(table))
-        row, last = starts[here] - first, lasts[here] - first
-        values[edges[here]] = table[row, last, labels[here]] - none[row, last]
+    for first, some in rows:
+        none = some[:, NO_LABEL]
+        values[sentence.eos_edge] += none.sum()
+        here = (numbers >= first) & (numbers < first + len(some))
+        row = numbers[here] - first
+        values[edges[here]] = some[row, labels[here]] - none[row]
 
 
-def _label_tables(
+def _label_rows(
     model: SpanModel, words: tuple[str, ...], data: torch.Tensor
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Yield ``SpanModel.label_log_probabilities`` from the result of ``read_one``; the table of a
     sentence that is not long is kept for the next who asks."""
     if len(words) <= KEPT_WORDS:
-        yield 0, table_of(model, words, data).labels.astype(np.float64)
+        labels = table_of(model, words, data).labels
+        yield 0, labels[np.triu_indices(len(words))].astype(np.float64)
         return
-    for first, piece in model.label_log_probabilities(data):
-        yield first, piece.double().cpu().numpy()
+    for first, some in model.label_log_probabilities(data):
+        yield first, some.double().cpu().numpy()

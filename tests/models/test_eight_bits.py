@@ -16,7 +16,14 @@ from reranker.models import mixture
 from reranker.models.config import Config
 from reranker.models.language_model import LanguageModel
 from reranker.models.layer import LstmLayer
-from reranker.models.products import EightBits, eight_bit_weight, eight_bits, eight_bits_work
+from reranker.models.products import (
+    EightBits,
+    FloatWeight,
+    eight_bit_weight,
+    eight_bits,
+    eight_bits_work,
+    one_dnn_works,
+)
 from tests.models.settings import build
 
 WORDS, SIZE = 6_000, 60
@@ -180,6 +187,38 @@ def test_rows_of_numbers_of_any_size() -> None:
         assert torch.equal(activated, functional.gelu(together))
         for first, last in pairwise([0, 1, 8, 40]):
             assert torch.equal(found.linear(rows[first:last], bias), together[first:last])
+
+
+def test_inputs_are_rounded_to_the_nearest_part() -> None:
+    """They are 127 steps of 256 from 0 to 1, with a zero that no sign can miss."""
+    weight = torch.full((600, 600), 0.5)
+    found = eight_bit_weight(weight)
+    if found is None:
+        assert not eight_bits_work()
+        return
+    rows = torch.zeros(5_002, 600)
+    steps = torch.arange(-32_512, 32_513, 13)
+    with torch.inference_mode():
+        for shift in (-0.49, 0.0, 0.49):
+            numbers = (steps + shift).div(32_512).clamp(-1, 1)
+            rows[:, 0] = numbers
+            product = found.product(rows)[:, 0]
+            assert torch.equal((product * 2 * 32_512).round().long(), steps)
+
+
+def test_a_weight_of_float32_is_packed() -> None:
+    """Several numbers of rows, padded or not, and inputs of three dimensions."""
+    if not one_dnn_works():
+        pytest.skip("this torch has no oneDNN")
+    weight, bias = torch.randn(24, 40), torch.randn(24)
+    found = FloatWeight(weight)
+    with torch.inference_mode():
+        for shape in ((1, 40), (4, 40), (7, 3, 40), (300, 40)):
+            inputs = torch.randn(shape)
+            for own in (None, bias):
+                expected = functional.linear(inputs, weight, own)
+                assert torch.allclose(found.linear(inputs, own), expected, atol=1e-5)
+    assert copy.deepcopy(found) is None
 
 
 def test_a_small_weight_of_a_layer_stays_in_float32() -> None:

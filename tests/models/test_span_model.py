@@ -12,7 +12,7 @@ from torch import Tensor
 
 from reranker.models.layer import LstmLayer
 from reranker.models.piece_encoder import PieceConfig
-from reranker.models.span_model import SpanConfig, SpanModel, span_ends
+from reranker.models.span_model import SpanConfig, SpanModel, span_ends, span_numbers
 
 CONFIG = SpanConfig(
     7, 5, 4, 6, 3, spelling_rows=9, spelling_size=5, hidden_sizes=(8, 6), span_size=7
@@ -90,26 +90,35 @@ def test_sentences_side_by_side_are_those_of_each_alone_to_the_last_bit() -> Non
             assert torch.equal(model.read_one(*one), read)
 
 
+def assert_table(model: SpanModel, data: Tensor, expected: dict[tuple[int, int], Tensor]) -> None:
+    ((first, table),) = model.label_log_probabilities(data)
+    starts, ends = (boundary.tolist() for boundary in span_ends(len(data) - 2))
+    assert first == 0 and len(table) == len(expected)
+    for span, by_label in zip(zip(starts, ends, strict=True), table.tolist(), strict=True):
+        assert by_label == pytest.approx(expected[span].tolist(), abs=1e-5)
+
+
 @pytest.mark.parametrize("words", [1, 2, 5])
 def test_every_span_is_what_the_equations_say(words: int) -> None:
     model, given = build(), sentence(words)
     expected = slowly(model, *given)
     assert len(expected) == words * (words + 1) // 2
-    ((first, table),) = model.label_log_probabilities(model.read_one(*given))
-    assert first == 0 and table.shape == (words, words, 4)
-    for (start, end), by_label in expected.items():
-        assert table[start, end - 1].tolist() == pytest.approx(by_label.tolist(), abs=1e-5)
+    assert_table(model, model.read_one(*given), expected)
 
 
 def test_a_long_sentence_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     model, given = build(), sentence(7)
     ((_, whole),) = model.label_log_probabilities(model.read_one(*given))
-    monkeypatch.setattr("reranker.models.span_model._NUMBERS_AT_ONCE", 15 * 7)
+    monkeypatch.setattr("reranker.models.span_model._NUMBERS_AT_ONCE", 10 * model.config.span_size)
     pieces = list(model.label_log_probabilities(model.read_one(*given)))
-    assert [first for first, _ in pieces] == [0, 2, 5]
-    for first, piece in pieces:
-        same = whole[first : first + len(piece), first:]
-        assert torch.allclose(piece, same, atol=1e-6)
+    assert [first for first, _ in pieces] == [0, 10, 20]
+    assert torch.allclose(torch.cat([piece for _, piece in pieces]), whole, atol=1e-6)
+
+
+@pytest.mark.parametrize("words", [1, 2, 9])
+def test_spans_have_numbers(words: int) -> None:
+    starts, ends = (boundary.numpy() for boundary in span_ends(words))
+    assert span_numbers(starts, ends - 1, words).tolist() == [*range(len(starts))]
 
 
 def test_the_loss_is_that_of_all_labels() -> None:
@@ -145,9 +154,8 @@ def test_an_encoders_reading_of_a_word_is_part_of_its_input() -> None:
     pieces = torch.tensor([[2, -1, -1], [4, 5, -1], [6, 7, 8], [4, -1, -1], [1, 5, 6], [3, -1, -1]])
     given = torch.cat([features[:, :1], pieces, features[:, 1:]], dim=1)
     read = model.encoder(pieces.unsqueeze(1))[:, 0]
-    ((_, table),) = model.label_log_probabilities(model.read_one(words, given))
-    for (start, end), by_label in slowly(model, words, features, [*read]).items():
-        assert table[start, end - 1].tolist() == pytest.approx(by_label.tolist(), abs=1e-5)
+    expected = slowly(model, words, features, [*read])
+    assert_table(model, model.read_one(words, given), expected)
 
 
 def test_every_dropout_is_for_training_only() -> None:

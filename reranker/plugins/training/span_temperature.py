@@ -53,8 +53,10 @@ def _gains(model: SpanModel, sentence: LabelledSentence, table: WordTable) -> tu
     labels = np.zeros((sentence.length, sentence.length, model.config.label_count), np.float32)
     with torch.inference_mode():
         data = model.read_one(words.to(device), features.to(device))
-        for first, piece in model.label_log_probabilities(data):
-            labels[first : first + len(piece), first:] = piece.float().cpu().numpy()
+        starts, lasts = np.triu_indices(sentence.length)
+        for first, some in model.label_log_probabilities(data):
+            here = slice(first, first + len(some))
+            labels[starts[here], lasts[here]] = some.float().cpu().numpy()
     assert sentence.constituents is not None
     none = labels[:, :, NO_LABEL].astype(np.float64)
     gold = sum(

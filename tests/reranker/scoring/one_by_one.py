@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from reranker.checkpoints.span_vocabulary import NO_LABEL, SpanVocabulary
 from reranker.models import LanguageModel
-from reranker.models.span_model import SpanModel
+from reranker.models.span_model import SpanModel, span_ends
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import is_word
 
@@ -42,10 +42,10 @@ def score_spans_one_by_one(
             labels = {(c.start, c.end): vocabulary.label(c.label) for c in constituents(tokens)}
             total = 0.0
             data = model.read_one(torch.tensor(rows), torch.tensor(features))
-            for first, piece in model.label_log_probabilities(data):
-                for row, by_last in enumerate(piece.tolist()):
-                    for last in range(row, len(by_last)):
-                        span = first + row, first + last + 1
-                        total += by_last[last][labels.get(span, NO_LABEL)]
+            starts, ends = span_ends(len(rows) - 2)
+            spans = zip(starts.tolist(), ends.tolist(), strict=True)
+            for _, some in model.label_log_probabilities(data):
+                for by_label, span in zip(some.tolist(), spans, strict=False):
+                    total += by_label[labels.get(span, NO_LABEL)]
             totals.append(total)
     return np.array(totals)
