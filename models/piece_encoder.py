@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from itertools import accumulate
 
 import torch
 from torch import Tensor, nn
@@ -144,15 +143,18 @@ class PieceEncoder(nn.Module):
         """Run ``forward`` for several sentences [T, 1, P], for scoring: a list of [T, 1, size], the
         same to the last bit. On the CPU in float32, products take the rows of all sentences at
         once, since a weight is read from memory for each product; each attends to itself."""
-        lengths = [int((pieces != PADDING).sum()) for pieces in sentences]
+        words = torch.cat([pieces[:, 0] for pieces in sentences])
+        is_piece = words != PADDING
+        counts = is_piece.sum(1)
+        word_counts = [*map(len, sentences)]
+        lengths = [int(own.sum()) for own in torch.split(counts, word_counts)]
         is_plain = self.embedding.device.type == "cpu" and self.embedding.dtype == torch.float32
         if not is_plain or len(sentences) < 2 or max(lengths) > self.config.positions:
             return [self(pieces) for pieces in sentences]
-        starts = [0, *accumulate(lengths)]
-        data = self.embedding.new_zeros(step_rows(starts[-1], 4), self.config.size)
-        for pieces, start, length in zip(sentences, starts, lengths, strict=False):
-            rows = functional.embedding(pieces[pieces != PADDING], self.embedding)
-            data[start : start + length] = self.norm(rows + self.positions[:length])
+        rows = functional.embedding(words[is_piece], self.embedding)
+        rows += torch.cat([self.positions[:length] for length in lengths])
+        more = step_rows(len(rows), 4) - len(rows)
+        data = functional.pad(self.norm(rows), (0, 0, 0, more))
         ones = torch.ones(1, max(lengths), dtype=torch.bool)
         sizes = [step_rows(length, 4) for length in lengths]  # as ``forward`` pads
         attends = [
@@ -161,7 +163,7 @@ class PieceEncoder(nn.Module):
         ]
 
         def attend(rows: Tensor) -> Tensor:
-            *parts, rest = torch.split(rows, [*lengths, len(rows) - starts[-1]])
+            *parts, rest = torch.split(rows, [*lengths, more])
             read = [
                 own(functional.pad(part, (0, 0, 0, size - len(part)))[None])[0, : len(part)]
                 for own, part, size in zip(attends, parts, sizes, strict=True)
@@ -170,11 +172,8 @@ class PieceEncoder(nn.Module):
 
         with sdpa_kernel(_QUICK):
             data = self._through_layers(data, attend)
-        read = []
-        for pieces, start in zip(sentences, starts, strict=False):
-            last = (pieces != PADDING).sum((1, 2)).cumsum(0) - 1
-            read.append(data[start + last].unsqueeze(1))
-        return read
+        read = data[counts.cumsum(0) - 1]
+        return [own.unsqueeze(1) for own in torch.split(read, word_counts)]
 
     def _attention(self, is_scoring: bool, is_rough: bool) -> list[SDPBackend]:
         if self.embedding.device.type == "cpu":
