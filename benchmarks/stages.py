@@ -44,9 +44,9 @@ STAGES: dict[str, list[tuple[ModuleType | type, str]]] = {
         (span_model.SpanModel, name) for name in ("read_one", "read_several", "read_together")
     ],
     "span table": [(span_table, "table_of")],
-    "chart, best tree": [(Chart, "__init__"), (Chart, "best")],
+    "chart, best tree": [(chart_parser, "charts"), (Chart, "best")],
     "k best trees": [(chart_parser, "k_best")],
-    "marginals": [(chart_parser, "certainty_of")],
+    "marginals": [(chart_parser, "certainties_of")],
     "tags": [(chart_parser, "best_tags")],
     "strings of trees": [(chart_parser, "bracketed")],
     "shortlist by span scores": [(winner, "_kept")],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -62,46 +62,56 @@ class Gains:
 
 
 class Recursion:
-    """The scores of all spans of a sentence of n words. ``total`` combines the scores of a span's
+    """The scores of all spans of sentences side by side. ``total`` combines the scores of a span's
     possible contents, ``either`` the scores with and without a constituent around them. Arrays are
     indexed by a span's start, or its end, and its width: spans that meet are neighbours in a
     row."""
 
     def __init__(
         self,
-        labels: Values,
+        labels: Sequence[Values],
         total: Callable[[Values], Values],
         either: Callable[[Values, Values], Values],
     ) -> None:
-        """Fill the arrays; ``labels`` are the scores of a constituent around each span, [n, n]."""
-        words = self.words = len(labels)
-        self.sequence: Values = np.zeros((words, words + 1))  # [start, width]
-        self.closed: Values = np.zeros((words, words + 1))  # [start, width]
-        self.open: Values = np.full((words, words + 1), -np.inf)  # [start, width]
-        self.part: Values = np.full((words + 1, words + 1), -np.inf)  # [end, width]
+        """Fill the arrays; ``labels`` are the scores of a constituent around each span, [n, n] for
+        each sentence. What is behind the end of a shorter sentence is computed, too, and no score
+        of the sentence depends on it."""
+        self.lengths = [*map(len, labels)]
+        words = self.words = max(self.lengths)
+        scores = np.zeros((len(labels), words, words))
+        for own, into in zip(labels, scores, strict=True):
+            into[: len(own), : len(own)] = own
+        shape = len(labels), words, words + 1
+        self.sequence: Values = np.zeros(shape)  # [B, start, width]
+        self.closed: Values = np.zeros(shape)  # [B, start, width]
+        self.open: Values = np.full(shape, -np.inf)  # [B, start, width]
+        self.part: Values = np.full((len(labels), words + 1, words + 1), -np.inf)  # [B, end, width]
         for width in range(1, words + 1):
             spans = words - width + 1
-            inside = self.sequence[:spans, width]
+            inside = self.sequence[:, :spans, width]
             if width > 1:
                 inside[:] = total(self.splits(width))
-            closed = self.closed[:spans, width]
-            np.add(inside, labels.diagonal(width - 1), out=closed)
-            self.open[:spans, width] = either(inside, closed)
-            self.part[width:, width] = closed if width > 1 else self.open[:spans, 1]
+            closed = self.closed[:, :spans, width]
+            np.add(inside, scores.diagonal(width - 1, 1, 2), out=closed)
+            self.open[:, :spans, width] = either(inside, closed)
+            self.part[:, width:, width] = closed if width > 1 else self.open[:, :spans, 1]
 
     def splits(self, width: int) -> Values:
         """Return, for every span of this width, the score of the best sequence for each width of
-        all but its last part, [spans, width - 1]."""
+        all but its last part, [B, spans, width - 1]."""
         spans = self.words - width + 1
-        return self.open[:spans, 1:width] + self.part[width:, width - 1 : 0 : -1]
+        return self.open[:, :spans, 1:width] + self.part[:, width:, width - 1 : 0 : -1]
 
 
-class Chart(Recursion):
-    """The best scores of all spans of a sentence."""
+class Chart:
+    """The best scores of all spans of a sentence, [start, width], and of parts by end and width."""
 
-    def __init__(self, gains: Gains) -> None:
-        super().__init__(gains.best(), lambda splits: splits.max(1), np.maximum)
-        self.gains = gains
+    def __init__(self, gains: Gains, scores: Recursion | None = None, number: int = 0) -> None:
+        """Fill the chart, or take the sentence of this number from ``scores``."""
+        scores = scores or _best_scores([gains])
+        self.gains, self.words = gains, scores.lengths[number]
+        every = scores.sequence, scores.closed, scores.open, scores.part
+        self.sequence, self.closed, self.open, self.part = (each[number] for each in every)
 
     @property
     def score(self) -> float:
@@ -129,3 +139,15 @@ class Chart(Recursion):
                 middle = start + 1 + int(self.splits_of(start, end).argmax())
                 stack += [(middle, end, end - middle > 1), (start, middle, False)]
         return Derivation(self.score, tuple(spans))
+
+
+def charts(several: Sequence[Gains]) -> list[Chart]:
+    """Return the charts of sentences, filled side by side, the sooner the more alike their lengths
+    are. None depends on another sentence."""
+    scores = _best_scores(several)
+    return [Chart(gains, scores, number) for number, gains in enumerate(several)]
+
+
+def _best_scores(several: Sequence[Gains]) -> Recursion:
+    best = [gains.best() for gains in several]
+    return Recursion(best, lambda splits: splits.max(2), np.maximum)

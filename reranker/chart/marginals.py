@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,23 +29,33 @@ def marginals(gains: Gains, temperature: float = 1.0) -> Marginals:
     """Return the marginals of trees whose ``Chart`` scores are divided by ``temperature``: above 1
     the distribution is flatter, below 1 sharper. Every tree is counted once, since none has two
     derivations."""
-    labels = _label_sums(gains, temperature)
+    return next(marginals_of_each([gains], temperature))
+
+
+def marginals_of_each(several: Sequence[Gains], temperature: float = 1.0) -> Iterator[Marginals]:
+    """Yield the marginals of sentences whose charts are filled side by side, the sooner the more
+    alike their lengths are. None depends on another sentence."""
+    labels = [_label_sums(gains, temperature) for gains in several]
     inside = _inside(labels)
-    weights = _outside(inside)
-    starts, widths = np.nonzero(weights >= _NEGLIGIBLE)
-    lasts = starts + widths - 1
-    scores = _scores(gains, starts, lasts, temperature)
-    probabilities = np.exp(scores - labels[starts, lasts, None])
-    probabilities *= weights[starts, widths, None]
-    log_partition = float(inside.open[0, inside.words])
-    entropy = log_partition - float((probabilities * scores).sum())
-    return Marginals(np.stack([starts, lasts], 1), probabilities, log_partition, max(0.0, entropy))
+    of_closed = _outside(inside)
+    for number, (gains, sums, words) in enumerate(
+        zip(several, labels, inside.lengths, strict=True)
+    ):
+        weights = of_closed[number, :words, : words + 1]
+        starts, widths = np.nonzero(weights >= _NEGLIGIBLE)
+        lasts = starts + widths - 1
+        scores = _scores(gains, starts, lasts, temperature)
+        probabilities = np.exp(scores - sums[starts, lasts, None])
+        probabilities *= weights[starts, widths, None]
+        whole = float(inside.open[number, 0, words])
+        entropy = max(0.0, whole - float((probabilities * scores).sum()))
+        yield Marginals(np.stack([starts, lasts], 1), probabilities, whole, entropy)
 
 
 def log_partition(gains: Gains, temperature: float = 1.0) -> float:
     """Return ``Marginals.log_partition`` alone."""
-    inside = _inside(_label_sums(gains, temperature))
-    return float(inside.open[0, inside.words])
+    inside = _inside([_label_sums(gains, temperature)])
+    return float(inside.open[0, 0, inside.words])
 
 
 def _scores(
@@ -67,32 +78,32 @@ def _label_sums(gains: Gains, temperature: float) -> Values:
     return sums
 
 
-def _inside(labels: Values) -> Recursion:
+def _inside(labels: Sequence[Values]) -> Recursion:
     """Compute ``Chart`` with sums in place of maxima, in logarithms."""
     return Recursion(labels, _log_sum, np.logaddexp)
 
 
 def _outside(inside: Recursion) -> Values:
-    """Return P(there is a constituent) by its first word and its width, [n, n + 1]: the inside
+    """Return P(there is a constituent) by its first word and its width, [B, n, n + 1]: the inside
     recursion backwards, where each sum shares out its probability among its terms."""
     words = inside.words
-    of_closed, of_open = np.zeros((words, words + 1)), np.zeros((words, words + 1))
-    of_part = np.zeros((words + 1, words + 1))
-    of_open[0, words] = 1.0
+    of_closed, of_open = np.zeros_like(inside.closed), np.zeros_like(inside.closed)
+    of_part = np.zeros_like(inside.part)
+    of_open[np.arange(len(of_open)), 0, inside.lengths] = 1.0
     for width in range(words, 0, -1):
         spans = words - width + 1
-        opened, part = of_open[:spans, width], of_part[width:, width]
+        opened, part = of_open[:, :spans, width], of_part[:, width:, width]
         if width == 1:  # a single word is the same as an open item
-            opened, part = opened + part, np.zeros(spans)
-        sequence, whole = inside.sequence[:spans, width], inside.open[:spans, width]
-        closed = opened * np.exp(inside.closed[:spans, width] - whole) + part
-        of_closed[:spans, width] = closed
+            opened, part = opened + part, np.zeros_like(part)
+        sequence, whole = inside.sequence[:, :spans, width], inside.open[:, :spans, width]
+        closed = opened * np.exp(inside.closed[:, :spans, width] - whole) + part
+        of_closed[:, :spans, width] = closed
         if width > 1:
             weight = opened * np.exp(sequence - whole) + closed
-            shares = np.exp(inside.splits(width) - sequence[:, None])
-            shares *= weight[:, None]
-            of_open[:spans, 1:width] += shares
-            of_part[width:, width - 1 : 0 : -1] += shares
+            shares = np.exp(inside.splits(width) - sequence[..., None])
+            shares *= weight[..., None]
+            of_open[:, :spans, 1:width] += shares
+            of_part[:, width:, width - 1 : 0 : -1] += shares
     return of_closed
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from reranker.chart.best import Chart, Derivation, Gains
+from reranker.chart.best import Derivation, Gains, charts
 from reranker.chart.bracketed import best_tags, bracketed
 from reranker.chart.k_best import k_best
-from reranker.chart.marginals import marginals
+from reranker.chart.marginals import marginals_of_each
 from reranker.checkpoints.installed import installed_span_model
 from reranker.checkpoints.members import devices, load_placed
 from reranker.checkpoints.span_file import SpanCheckpoint
@@ -29,6 +30,10 @@ from reranker.scoring.span_table import read_each
 MOST_WORDS = 500
 """A longer sentence is not parsed: memory grows with the square of its length, 170 MB for this
 one, and time with the cube."""
+
+# Sentences whose charts are filled side by side: none is much longer than another, since the cost
+# of a chart grows with the cube of its length, and their tables take at most 35 MB.
+_MOST_AT_ONCE, _LONGER, _LONGEST_AT_ONCE = 16, 7, 64
 
 
 class ChartParser:
@@ -49,7 +54,7 @@ class ChartParser:
         self._candidates = settings.candidates or CHART_CANDIDATES
         self._is_certainty_wanted = settings.is_certainty_wanted
         self._is_batched = self._member.model.embedding.device.type != "cpu"
-        self.batch_sizes = (1, 64, 256) if self._is_batched else (1, 4, 16)
+        self.batch_sizes = (1, 64, 256) if self._is_batched else (4, 16, 64)
         if self._is_batched:  # one thread computes while another waits for the GPU
             self.most_jobs = 2
         self._cancellation = Cancellation()
@@ -82,17 +87,23 @@ class ChartParser:
     ) -> Iterator[tuple[int, NBest]]:
         """Yield the number and the list of each sentence, which depends on no other."""
         member = self._member
-        words = [each.words for each in sentences]
+        groups = alike([len(each.words) for each in sentences])
+        words = [sentences[number].words for number in chain.from_iterable(groups)]
         tables = read_each(member.model, member.vocabulary, words, cancellation)
-        for number, sentence in enumerate(cancellation.checked(sentences)):
-            table = next(tables)
-            gains = Gains.of_table(table.labels, NO_LABEL, RARE_LABEL + 1)
-            chart = Chart(gains)
-            trees = k_best(chart, self._candidates) if self._candidates > 1 else [chart.best()]
-            certainty = None
+        for group in cancellation.checked(groups):
+            own = [next(tables) for _ in group]
+            gains = [Gains.of_table(table.labels, NO_LABEL, RARE_LABEL + 1) for table in own]
+            certainties: Iterable[Certainty | None] = repeat(None)
             if self._is_certainty_wanted:
-                certainty = certainty_of(gains, self.vocabulary.labels, self.temperature)
-            yield number, self._list(sentence, table.tags, gains.without, trees, certainty)
+                certainties = certainties_of(gains, self.vocabulary.labels, self.temperature)
+            every = zip(group, own, charts(gains), certainties, strict=False)
+            for number, table, chart, certainty in cancellation.checked(every):
+                trees = k_best(chart, self._candidates) if self._candidates > 1 else [chart.best()]
+                without = chart.gains.without
+                yield (
+                    number,
+                    self._list(sentences[number], table.tags, without, trees, certainty),
+                )
 
     def _at_once(
         self, sentences: Sequence[Sentence], cancellation: Cancellation
@@ -168,16 +179,38 @@ def _temperature(path: Path, value: object) -> float:
     return float(value)
 
 
-def certainty_of(
-    gains: Gains, labels: Sequence[str], temperature: float, least: float = LEAST_PROBABILITY
-) -> Certainty:
-    """Return every bracket whose probability is at least ``least``, with its probability. A label
-    of several brackets counts for each of them."""
-    spans = marginals(gains, temperature)
-    found = np.flatnonzero(spans.probabilities >= least)
-    rows, numbers = np.divmod(found, spans.probabilities.shape[1])
-    values = spans.probabilities.ravel()[found]
-    return Certainty(_by_name(labels, spans.places[rows], numbers, values), spans.entropy)
+def alike(lengths: Sequence[int]) -> list[list[int]]:
+    """Return the numbers of the sentences in groups whose charts are filled side by side, the
+    shortest first. A long sentence, whose table is large, is by itself.
+
+    >>> alike([3, 12, 200, 9, 200])
+    [[0, 3], [1], [2], [4]]
+    """
+    groups: list[list[int]] = []
+    for number in sorted(range(len(lengths)), key=lambda number: lengths[number]):
+        last = groups[-1] if groups else []
+        if 0 < len(last) < _MOST_AT_ONCE and lengths[number] <= min(
+            lengths[last[0]] + _LONGER, _LONGEST_AT_ONCE
+        ):
+            last.append(number)
+        else:
+            groups.append([number])
+    return groups
+
+
+def certainties_of(
+    several: Sequence[Gains],
+    labels: Sequence[str],
+    temperature: float,
+    least: float = LEAST_PROBABILITY,
+) -> Iterator[Certainty]:
+    """Yield, for each sentence, every bracket whose probability is at least ``least``, with its
+    probability. A label of several brackets counts for each of them."""
+    for spans in marginals_of_each(several, temperature):
+        found = np.flatnonzero(spans.probabilities >= least)
+        rows, numbers = np.divmod(found, spans.probabilities.shape[1])
+        values = spans.probabilities.ravel()[found]
+        yield Certainty(_by_name(labels, spans.places[rows], numbers, values), spans.entropy)
 
 
 def _by_name(

@@ -11,7 +11,7 @@ from reranker.chart.best import Chart, Gains
 from reranker.chart.bracketed import bracketed
 from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL
 from reranker.errors import TreeError
-from reranker.parsers.chart import MOST_WORDS, certainty_of, parser_model
+from reranker.parsers.chart import MOST_WORDS, certainties_of, parser_model
 from reranker.parsers.language import LanguageCheck
 from reranker.parsers.parser import ParserSettings
 from reranker.scoring.span_table import read_sentence
@@ -55,7 +55,8 @@ class Evidence:
         torch.set_num_threads(1)  # as the parser: the bits depend on it
         table = read_sentence(self._model, self._vocabulary, words)
         gains = Gains.of_table(table.labels, NO_LABEL, RARE_LABEL + 1)
-        certainty = certainty_of(gains, self._vocabulary.labels, self._temperature, LEAST)
+        labels = self._vocabulary.labels
+        (certainty,) = certainties_of([gains], labels, self._temperature, LEAST)
         spans = Chart(gains).best().spans
         tree, _ = bracketed(spans, self._vocabulary.labels, words, tags, "TOP")
         return Expected(certainty.probabilities, tree)
