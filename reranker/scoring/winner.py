@@ -5,7 +5,7 @@ Where span models and language models score together, the former, which read a s
 of its candidates, choose those that the latter judge, by the rule of ``ranking.span_limit``.
 
 Words are first predicted with a small stand-in for the output layer (``Coarse``), whose normaliser
-is never above the real one, so that every score is optimistic, at a fifth of the cost. The most
+is never above the real one, so that every score is optimistic, at a tenth of the cost. The most
 promising candidates are scored exactly, then those that might still beat them. The features are
 kept, so the layers are computed once.
 
@@ -44,15 +44,15 @@ from reranker.scoring.windows import window_rows
 # Lists with fewer different candidates are scored as a whole: bounds would not pay.
 FEWEST = 8
 
-# Making the stand-ins costs seconds; scoring this many tokens costs more.
-_PATIENCE_TOKENS = 60_000
+# Making the stand-ins costs some tenths of a second, as searching this many tokens saves.
+_PATIENCE_TOKENS = 5_000
 
 # Bounds that cost more than this share of the scores do not pay: in the end, words are predicted
 # exactly for a fifth of all prefixes (docs/research/performance.md).
 _MAX_COST_SHARE = 0.75
 
 # Bytes of the predictors kept for a batch, and for a longer list, if no two candidates begin alike.
-_BATCH_BYTES, _LIST_BYTES = 50_000_000, 200_000_000
+_BATCH_BYTES, _LIST_BYTES = 100_000_000, 200_000_000
 
 # The nats by which bounds and scores may be wrong, and ten times more: sums of float32, and of
 # 8-bit integers (docs/research/performance.md).
@@ -66,8 +66,8 @@ class WinnerSearch:
     """The search for the best few under one ensemble."""
 
     def __init__(self, ensemble: Ensemble, patience_tokens: float = _PATIENCE_TOKENS) -> None:
-        """Score the first ``patience_tokens`` in the simple way: a small job ends before the search
-        would pay off."""
+        """Score the first ``patience_tokens`` that could be searched in the simple way: a small job
+        ends before the search would pay off."""
         self._ensemble = ensemble
         self._patience = patience_tokens
         self._lock = Lock()
@@ -146,18 +146,19 @@ class WinnerSearch:
         top: int,
     ) -> list[list[Scored | None]]:
         """Return ``score`` without a shortlist."""
-        with self._lock:  # batches are scored side by side
-            self._patience -= sum(sentence.size for sentence in batch)
-            is_early = self._patience > 0
-        if is_early or not self._bounds_pay_off:
-            return [list(scores) for scores in scorer.score(batch, cancellation)]
         fewest = max(FEWEST, 2 * top)
         searched = [
             sentence
             for sentence in batch
-            if len(sentence.sequences) >= fewest
+            if self._bounds_pay_off
+            and len(sentence.sequences) >= fewest
             and sentence.size <= _LIST_BYTES // self._token_bytes
         ]
+        with self._lock:  # batches are scored side by side
+            self._patience -= sum(sentence.size for sentence in searched)
+            is_early = self._patience > 0
+        if is_early or not searched:
+            return [list(scores) for scores in scorer.score(batch, cancellation)]
         best = self._best(searched, cancellation, scorer, weighing, top)
         exact = dict(zip(searched, best, strict=True))
         whole = [sentence for sentence in batch if sentence not in exact]
@@ -421,8 +422,8 @@ class KeptWalk:
         return Predictors(*map(torch.cat, zip(*parts, strict=True)))
 
 
-_FREQUENT_SYMBOLS, _CLUSTERS = 1_024, 512
-_ROUNDS = 8
+_FREQUENT_SYMBOLS, _CLUSTERS = 640, 192
+_ROUNDS = 2  # with eight the bounds are hardly nearer
 
 
 class Coarse(NamedTuple):
