@@ -40,7 +40,7 @@ def is_placeholder(word: str) -> bool:
 
 def escaped(word: str) -> str:
     """Return the word as it can stand in a tree: brackets written -LRB- and -RRB-."""
-    return _CLOSING.sub("-RRB-", _OPENING.sub("-LRB-", word))
+    return word if word.isalnum() else _CLOSING.sub("-RRB-", _OPENING.sub("-LRB-", word))
 
 
 _WRITTEN = {

@@ -13,11 +13,10 @@ from reranker.files.kinds import kind_of
 from reranker.files.text import TextInMemory
 from reranker.languages import UNSPACED
 from reranker.nbest.data import Origin, Sentence
-from reranker.nbest.words import printable
+from reranker.nbest.words import printable, split_words
 from reranker.text.conventions import CONVENTIONS, Convention
 from reranker.text.reading import Text, TextSentence, other_than_text
 from reranker.text.splitting import Form
-from reranker.text.words import given_words
 
 GivenText = str | Sequence[str] | Sequence[Sequence[str]]
 
@@ -143,6 +142,6 @@ def _one(text: str, parts: Iterable[TextSentence], number: int) -> TextSentence:
 
 def _not_one_word(words: Iterable[str]) -> str | None:
     for word in words:
-        if [(0, len(word))] != [(given.start, given.end) for given in given_words(word)]:
+        if split_words(word) != [word]:
             return f"an entry of 'tokens' is not one word: {word!r:.60}"
     return None

@@ -156,7 +156,7 @@ def _tokenizer() -> NLTKWordTokenizer:
 
 
 def _usable(text: str) -> str:
-    return _UNUSABLE.sub(REPLACEMENT, text)
+    return text if text.isalnum() else _UNUSABLE.sub(REPLACEMENT, text)
 
 
 def _composed(text: str) -> str:
