@@ -10,7 +10,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reranker.models.config import Config
-from reranker.models.products import EightBitWeight, eight_bit_weight, linear, packed
+from reranker.models.products import (
+    EightBitWeight,
+    eight_bit_weight,
+    linear,
+    lstm,
+    packed,
+    packed_lstm,
+)
 
 # Inputs are embeddings or outputs of LSTMs, 0.2 to 0.3 in size, and the terms of a gate's sum
 # should be near 1: with Xavier's scale a layer's outputs start at 0.03, and a mixture of softmaxes
@@ -128,6 +135,14 @@ class LstmLayer(Layer):
             False,
         )
         return outputs, (hidden[0], cell[0])
+
+    def read(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
+        """Compute ``forward`` for scoring: the same to the last bit, and sooner for a few steps."""
+        weights = packed_lstm(self, [self.input_weight, self.recurrent_weight])
+        if weights is None:
+            return self.forward(inputs, state)
+        hidden, cell = state
+        return lstm(inputs, (hidden, cell), weights, self.bias)
 
     def dropped_weight(self) -> Tensor:
         """Return the recurrent weight after DropConnect, [4 H, H]: a local value passed to the

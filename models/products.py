@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from weakref import WeakKeyDictionary
 
@@ -31,12 +31,15 @@ ROW_MULTIPLE = 32
 
 use_one_dnn = True  # whether oneDNN is used where it works; False is for comparisons
 
-# Per module: its weight, the weight's version, and the packed weight. The weight is kept so that
-# no other can take its address.
-_packed: WeakKeyDictionary[nn.Module, tuple[Tensor, int, Tensor]] = WeakKeyDictionary()
+# Per module: its weights, their versions, and what was packed. The weights are kept so that no
+# others can take their addresses.
+_Kept = tuple[list[Tensor], list[int], list[Tensor]]
+_packed: WeakKeyDictionary[nn.Module, _Kept] = WeakKeyDictionary()
+_packed_lstms: WeakKeyDictionary[nn.Module, _Kept] = WeakKeyDictionary()
 _PACKED_FOR = 960  # rows; the layout is the same for fewer
 
 LOG2_E = math.log2(math.e)
+_LSTM = 2  # among the kinds of recurrent layers
 
 # An input is (256 a + b) / 32512, for integers a and b of 8 bits.
 _COARSE = 256  # steps of b in one of a
@@ -71,14 +74,67 @@ def packed(owner: nn.Module, weight: Tensor) -> Tensor:
     """Return a module's weight in the layout with which ``linear`` is fastest, cached for the next
     call. A change in place is noticed, one through ``weight.data`` is not. A weight that requires
     gradients is returned unpacked: torch's fused optimizers change it without a trace."""
-    if not _is_for_one_dnn(weight) or weight.requires_grad or weight.is_inference():
-        return weight  # one made for inference has no version
-    held, version = weight.detach(), weight._version
-    known = _packed.get(owner)
-    if known and (known[0].data_ptr(), known[1]) == (held.data_ptr(), version):
-        return known[2]
-    result: Tensor = torch.ops.mkldnn._reorder_linear_weight(held, _PACKED_FOR)
-    _packed[owner] = held, version, result
+    if not _can_be_packed(weight):
+        return weight
+    (result,) = _kept(_packed, owner, [weight], _reordered)
+    return result
+
+
+def packed_lstm(owner: nn.Module, weights: Sequence[Tensor]) -> Sequence[Tensor] | None:
+    """Return the input weight [4 H, D] and the recurrent weight [4 H, H] of an LSTM as ``lstm``
+    takes them, cached as by ``packed``; None where torch's own LSTM must compute."""
+    if not all(map(_can_be_packed, weights)) or not one_dnn_lstm_works():
+        return None
+    return _kept(_packed_lstms, owner, weights, _reordered_lstm)
+
+
+def lstm(
+    inputs: Tensor, state: tuple[Tensor, Tensor], weights: Sequence[Tensor], bias: Tensor
+) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """Compute torch's LSTM, to the last bit: the outputs [T, B, H] for inputs [T, B, D] and the
+    last state, [B, H] each. Torch's own packs its weights in each call, which takes as long as a
+    step of sixteen rows."""
+    size = len(bias) // 4
+    inputs, *known = (each.contiguous() for each in (inputs, *state))
+    outputs, hidden, cell, _ = torch.ops.aten.mkldnn_rnn_layer(
+        inputs, *weights, bias, torch.zeros_like(bias), *known,
+        False, [], _LSTM, size, 1, True, False, False, False,
+    )  # fmt: skip
+    return outputs, (hidden.view(-1, size), cell.view(-1, size))
+
+
+def _can_be_packed(weight: Tensor) -> bool:
+    # One made for inference has no version.
+    return _is_for_one_dnn(weight) and not weight.requires_grad and not weight.is_inference()
+
+
+def _kept(
+    known: WeakKeyDictionary[nn.Module, _Kept],
+    owner: nn.Module,
+    weights: Sequence[Tensor],
+    make: Callable[..., list[Tensor]],
+) -> list[Tensor]:
+    held, versions = [each.detach() for each in weights], [each._version for each in weights]
+    before = known.get(owner)
+    if before and before[1] == versions and all(map(_is_same, before[0], held)):
+        return before[2]
+    made = make(*held)
+    known[owner] = held, versions, made
+    return made
+
+
+def _is_same(weight: Tensor, other: Tensor) -> bool:
+    return weight.data_ptr() == other.data_ptr()
+
+
+def _reordered(weight: Tensor) -> list[Tensor]:
+    return [torch.ops.mkldnn._reorder_linear_weight(weight, _PACKED_FOR)]
+
+
+def _reordered_lstm(input_weight: Tensor, recurrent_weight: Tensor) -> list[Tensor]:
+    size, shape = recurrent_weight.shape[1], [1, 1, input_weight.shape[1]]
+    given = input_weight, recurrent_weight, size, False, True, False, shape
+    result: list[Tensor] = torch.ops.mkldnn._reorder_mkldnn_rnn_layer_weight(*given)
     return result
 
 
@@ -136,6 +192,29 @@ def one_dnn_works() -> bool:
         _log.debug("oneDNN's product cannot be used: %s", error)
         return False
     return all(torch.allclose(result, expected, atol=1e-4) for result in results)
+
+
+@cache
+def one_dnn_lstm_works() -> bool:
+    """Return whether this torch has oneDNN's LSTM, which is not in torch's documentation, and
+    whether the result equals that of torch's own."""
+    weights = torch.linspace(-1, 1, 400).view(40, 10), torch.linspace(1, -1, 400).view(40, 10)
+    inputs, bias = torch.linspace(-2, 2, 60).view(2, 3, 10), torch.linspace(0, 1, 40)
+    state = torch.linspace(-1, 1, 30).view(3, 10), torch.linspace(1, -1, 30).view(3, 10)
+    with torch.autocast("cpu", enabled=False), torch.inference_mode():
+        expected = torch.lstm(
+            inputs,
+            [each.unsqueeze(0) for each in state],
+            [*weights, bias, torch.zeros_like(bias)],
+            *(True, 1, 0.0, False, False, False),
+        )
+        try:
+            outputs, after = lstm(inputs, state, _reordered_lstm(*weights), bias)
+        except (AttributeError, RuntimeError, TypeError, ValueError) as error:
+            _log.debug("oneDNN's LSTM cannot be used: %s", error)
+            return False
+    found = outputs, *(each.unsqueeze(0) for each in after)
+    return all(map(torch.equal, found, expected))
 
 
 class _Packed:

@@ -27,7 +27,7 @@ from reranker.models.products import FloatWeight, one_dnn_works
 
 _NUMBERS_AT_ONCE = 32_768 * 256
 _MOST, _MOST_LAYERS = 4_096, 16
-_STEPS = 8  # that an LSTM reads of several sentences before those that have ended are left out
+_STEPS = 2  # that an LSTM reads of several sentences before those that have ended are left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ class SpanModel(nn.Module):
         to the last bit. On the CPU in float32 both the encoder and the LSTMs read the rows of
         several sentences at once, since a weight is read from memory for each product."""
         is_plain = self.embedding.device.type == "cpu" and self.embedding.dtype == torch.float32
-        if not is_plain or len(sentences) < 2:
+        if not is_plain:
             return [self.read_one(words, features) for words, features in sentences]
         columns = [(words[:, None], features[:, None]) for words, features in sentences]
         encoded: Sequence[Tensor | None] = [None] * len(columns)
@@ -349,7 +349,7 @@ def _outputs_of_each(layer: LstmLayer, sentences: Sequence[Tensor]) -> list[Tens
     for start in range(0, lengths[0], _STEPS):
         going_on = sum(length > start for length in lengths)
         some = rows[start : start + _STEPS, :going_on]
-        outputs, state = layer(some, (state[0][:going_on], state[1][:going_on]))
+        outputs, state = layer.read(some, (state[0][:going_on], state[1][:going_on]))
         parts.append(functional.pad(outputs, (0, 0, 0, len(lengths) - going_on)))
     outputs = torch.cat(parts)
     found = {

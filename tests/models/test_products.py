@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from itertools import pairwise
 
 import pytest
 import torch
@@ -135,3 +136,30 @@ def test_the_trial_of_one_dnn_is_in_float32_wherever_it_is_asked_first() -> None
     here = products.one_dnn_works.__wrapped__()
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert products.one_dnn_works.__wrapped__() is here
+
+
+def test_an_lstm_is_torchs_to_the_last_bit() -> None:
+    """Over several calls, of inputs and states that are parts of larger ones; after a change of its
+    weights; and while they learn, when nothing is packed."""
+    layer = LstmLayer(13, 8, 0.0).eval().requires_grad_(False)
+    inputs = torch.randn(9, 6, 13)
+
+    def check() -> None:
+        expected, states = layer(inputs[:, :5], layer.initial_state(5))
+        state = tuple(torch.zeros(6, 8)[1:] for _ in range(2))
+        parts = []
+        for start, end in pairwise([0, 1, 3, 8, 9]):
+            part, state = layer.read(inputs[start:end, :5], state)
+            parts.append(part)
+        assert torch.equal(torch.cat(parts), expected)
+        assert all(map(torch.equal, state, states))
+
+    with torch.no_grad():
+        check()
+        assert (layer in products._packed_lstms) is products.one_dnn_lstm_works()
+        layer.input_weight.mul_(2)
+        check()
+        layer.recurrent_weight.data = layer.recurrent_weight * 3
+        check()
+        layer.requires_grad_(True)
+        check()
