@@ -289,7 +289,9 @@ class FloatWeight(_Packed):
         rows = inputs.flatten(0, -2)
         more = step_rows(len(rows), 4) - len(rows)  # each new number of rows takes time and memory
         padded = functional.pad(rows, (0, 0, 0, more)) if more else rows
-        return linear(padded, self._packed, bias)[: len(rows)].view(*inputs.shape[:-1], -1)
+        given = padded, self._packed, bias, "none", [], ""
+        result: Tensor = torch.ops.mkldnn._linear_pointwise(*given)
+        return result[: len(rows)].view(*inputs.shape[:-1], -1)
 
 
 def eight_bits(weight: Tensor, bias: Tensor) -> EightBits | None:
@@ -307,9 +309,10 @@ def eight_bit_weight(weight: Tensor) -> EightBitWeight | None:
 
 
 def _in_parts(rows: Tensor, steps: Tensor | float) -> Tensor:
-    """Return a + 128 and b + 128 of numbers of up to 32512 ``steps``, [2, N, D]."""
-    # Numbers beyond 2 ** 23 have no digits after the point: a sum is rounded to a whole number,
-    # which its last bits are. Each operation rounds as it does alone.
+    """Return a + 128 and b + 128, [2, N, D], of rows [N, D] times ``steps``, which is 32512 for
+    numbers from -1 to 1."""
+    # A float32 beyond 2 ** 23 has no digits behind the point. So the sum is rounded to a whole
+    # number, which is its last bits. Each operation rounds as it does alone.
     whole = (rows * steps).add_(_ZERO * _COARSE + _ZERO + _NO_DIGITS).view(torch.int32)
     parts = torch.empty(2, *rows.shape, dtype=torch.uint8)
     parts[1] = whole  # the last 8 bits alone

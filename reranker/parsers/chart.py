@@ -99,11 +99,8 @@ class ChartParser:
             every = zip(group, own, charts(gains), certainties, strict=False)
             for number, table, chart, certainty in cancellation.checked(every):
                 trees = k_best(chart, self._candidates) if self._candidates > 1 else [chart.best()]
-                without = chart.gains.without
-                yield (
-                    number,
-                    self._list(sentences[number], table.tags, without, trees, certainty),
-                )
+                found = table.tags, chart.gains.without, trees, certainty
+                yield number, self._list(sentences[number], *found)
 
     def _at_once(
         self, sentences: Sequence[Sentence], cancellation: Cancellation
