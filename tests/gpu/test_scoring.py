@@ -97,7 +97,7 @@ def test_fast_scores_are_nearly_the_exact_ones(name: str, members: int) -> None:
     """On a GPU they are of float32."""
     expected, _ = of_the_cpu(name)
     with Reranker.load(name, device=DEVICE) as reranker:
-        is_rounded = name != "fast" and not IS_CUDA and eight_bits_work()
+        is_rounded = not IS_CUDA and eight_bits_work()
         assert reranker.precision == ("fast" if is_rounded else "exact")
         found = scores_of(reranker)
     most = TOLERANCE if IS_CUDA else 0.02 * members
