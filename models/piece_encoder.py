@@ -143,13 +143,15 @@ class PieceEncoder(nn.Module):
         """Run ``forward`` for several sentences [T, 1, P], for scoring: a list of [T, 1, size], the
         same to the last bit. On the CPU in float32, products take the rows of all sentences at
         once, since a weight is read from memory for each product; each attends to itself."""
+        is_plain = self.embedding.device.type == "cpu" and self.embedding.dtype == torch.float32
+        if not is_plain or len(sentences) < 2:
+            return [self(pieces) for pieces in sentences]
         words = torch.cat([pieces[:, 0] for pieces in sentences])
         is_piece = words != PADDING
         counts = is_piece.sum(1)
         word_counts = [*map(len, sentences)]
         lengths = [int(own.sum()) for own in torch.split(counts, word_counts)]
-        is_plain = self.embedding.device.type == "cpu" and self.embedding.dtype == torch.float32
-        if not is_plain or len(sentences) < 2 or max(lengths) > self.config.positions:
+        if max(lengths) > self.config.positions:
             return [self(pieces) for pieces in sentences]
         rows = functional.embedding(words[is_piece], self.embedding)
         rows += torch.cat([self.positions[:length] for length in lengths])

@@ -29,7 +29,8 @@ _log = logging.getLogger(__name__)
 # sizes that are multiples of 4.)
 ROW_MULTIPLE = 32
 
-use_one_dnn = True  # whether oneDNN is used where it works; False is for comparisons
+# Whether oneDNN is used where it works; False is for comparisons of products that are not rounded.
+use_one_dnn = True
 
 # Per module: its weights, their versions, and what was packed. The weights are kept so that no
 # others can take their addresses.
@@ -91,9 +92,9 @@ def packed_lstm(owner: nn.Module, weights: Sequence[Tensor]) -> Sequence[Tensor]
 def lstm(
     inputs: Tensor, state: tuple[Tensor, Tensor], weights: Sequence[Tensor], bias: Tensor
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """Compute torch's LSTM, to the last bit: the outputs [T, B, H] for inputs [T, B, D] and the
-    last state, [B, H] each. Torch's own packs its weights in each call, which takes as long as a
-    step of sixteen rows."""
+    """Compute torch's LSTM, to the last bit where that was tried (x86 with AVX2 or AVX-512): the
+    outputs [T, B, H] for inputs [T, B, D] and the last state, [B, H] each. Torch's own packs its
+    weights in each call, which takes as long as a step of sixteen rows."""
     size = len(bias) // 4
     inputs, *known = (each.contiguous() for each in (inputs, *state))
     outputs, hidden, cell, _ = torch.ops.aten.mkldnn_rnn_layer(
@@ -289,8 +290,9 @@ class FloatWeight(_Packed):
         rows = inputs.flatten(0, -2)
         more = step_rows(len(rows), 4) - len(rows)  # each new number of rows takes time and memory
         padded = functional.pad(rows, (0, 0, 0, more)) if more else rows
-        given = padded, self._packed, bias, "none", [], ""
-        result: Tensor = torch.ops.mkldnn._linear_pointwise(*given)
+        result: Tensor = torch.ops.mkldnn._linear_pointwise(
+            padded, self._packed, bias, "none", [], ""
+        )
         return result[: len(rows)].view(*inputs.shape[:-1], -1)
 
 

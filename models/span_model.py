@@ -85,8 +85,9 @@ class SpanModel(nn.Module):
 
     architecture = "spans"
     packed_ends: FloatWeight | None = None
+    """A copy of both ends' weights, for scores whose last bits may differ from exact ones."""
     packed_output: FloatWeight | None = None
-    """Weights of both ends and of labels, for scores whose last bits may differ from exact ones."""
+    """A copy of the labels' weight, likewise."""
 
     def __init__(self, config: SpanConfig) -> None:
         super().__init__()
@@ -122,6 +123,7 @@ class SpanModel(nn.Module):
         """Compute the encoder with products of 8-bit integers from now on, if there is one
         (``PieceEncoder.round_products``), and then the spans, too, in the quickest way. Call it
         again after a change of weights."""
+        self.packed_ends = self.packed_output = None
         if self.encoder:
             self.encoder.round_products()
         if self.is_rounded and one_dnn_works():
@@ -229,7 +231,7 @@ class SpanModel(nn.Module):
         to the last bit. On the CPU in float32 both the encoder and the LSTMs read the rows of
         several sentences at once, since a weight is read from memory for each product."""
         is_plain = self.embedding.device.type == "cpu" and self.embedding.dtype == torch.float32
-        if not is_plain:
+        if not is_plain or not sentences:
             return [self.read_one(words, features) for words, features in sentences]
         columns = [(words[:, None], features[:, None]) for words, features in sentences]
         encoded: Sequence[Tensor | None] = [None] * len(columns)
@@ -273,7 +275,9 @@ class SpanModel(nn.Module):
         for first in range(0, len(starts), step):
             some = slice(first, first + step)
             spans = left.index_select(0, starts[some]).add_(right.index_select(0, ends[some]))
-            if len(spans) == 3:  # MKL adds up the numbers of fewer than four rows in other orders
+            if (
+                len(spans) == 3
+            ):  # MKL would add up their numbers in another order than those of four
                 yield first, self.logits(functional.pad(spans, (0, 0, 0, 1)))[:3].log_softmax(1)
             else:
                 yield first, self.logits(spans).log_softmax(1)

@@ -54,7 +54,7 @@ class ChartParser:
         self._candidates = settings.candidates or CHART_CANDIDATES
         self._is_certainty_wanted = settings.is_certainty_wanted
         self._is_batched = self._member.model.embedding.device.type != "cpu"
-        self.batch_sizes = (1, 64, 256) if self._is_batched else (4, 16, 64)
+        self.batch_sizes = (1, 64, 256) if self._is_batched else (4, 16, 32)
         if self._is_batched:  # one thread computes while another waits for the GPU
             self.most_jobs = 2
         self._cancellation = Cancellation()

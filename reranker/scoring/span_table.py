@@ -63,9 +63,9 @@ class TreeValues(NamedTuple):
         return self.without, [self.gains[place] for place in places]
 
 
-# Sentences whose words the encoder reads at once; with more, products are hardly faster.
-_AT_ONCE, _AT_ONCE_ON_A_GPU = 32, 64
-_MOST_WORDS = 4_096  # of those sentences, padding included
+# The most sentences that the encoder reads at once, with more of which products are hardly faster,
+# and the most of their words, padding included: nothing stops a reading on its way.
+_ON_THE_CPU, _ON_A_GPU = (32, 2_048), (64, 4_096)
 
 
 def read_sentence(
@@ -98,18 +98,18 @@ def readings(
     """Yield each sentence with the result of ``SpanModel.read_one``; the encoder reads some
     sentences at once, and on a GPU the whole model does."""
     is_on_cpu = model.embedding.device.type == "cpu"
-    read, at_once = (_read, _AT_ONCE) if is_on_cpu else (read_together, _AT_ONCE_ON_A_GPU)
-    for some in _groups(sentences, at_once):
+    read, most = (_read, _ON_THE_CPU) if is_on_cpu else (read_together, _ON_A_GPU)
+    for some in _groups(sentences, *most):
         yield from zip(some, read(model, vocabulary, some), strict=True)
 
 
-def _groups(sentences: Iterable[Words], at_once: int) -> Iterator[list[Words]]:
+def _groups(sentences: Iterable[Words], at_once: int, most_words: int) -> Iterator[list[Words]]:
     """Yield the sentences in groups of ``at_once``, fewer if they are long."""
     some: list[Words] = []
     longest = 0
     for words in sentences:
         longest = max(longest, len(words))
-        if len(some) == at_once or (some and longest * (len(some) + 1) > _MOST_WORDS):
+        if len(some) == at_once or (some and longest * (len(some) + 1) > most_words):
             yield some
             some, longest = [], len(words)
         some.append(words)

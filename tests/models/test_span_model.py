@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from reranker.models import products
 from reranker.models.layer import LstmLayer
 from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanConfig, SpanModel, span_ends, span_numbers
@@ -119,6 +120,36 @@ def test_a_long_sentence_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_spans_have_numbers(words: int) -> None:
     starts, ends = (boundary.numpy() for boundary in span_ends(words))
     assert span_numbers(starts, ends - 1, words).tolist() == [*range(len(starts))]
+
+
+def test_rounded_products_are_those_of_the_weights_at_that_time() -> None:
+    """Weights that are not of 8 bits any more leave nothing of the former ones."""
+    encoder = PieceConfig(9, size=320, inner_size=960, layers=1, heads=4, positions=40, per_word=3)
+    model, (words, features) = build(replace(CONFIG, encoder=encoder)), sentence(4)
+    assert model.encoder
+    for weight in model.encoder.layers.parameters():
+        if weight.dim() == 2:
+            integers = (weight / weight.abs().amax(1, keepdim=True) * 127).round()
+            weight.data = integers * 0.0003
+    pieces = torch.tensor([[2, -1, -1], [4, 5, -1], [6, 7, 8], [4, -1, -1], [1, 5, 6], [3, -1, -1]])
+    given = words, torch.cat([features[:, :1], pieces, features[:, 1:]], dim=1)
+
+    def table() -> Tensor:
+        with torch.inference_mode():
+            ((_, labels),) = model.label_log_probabilities(model.read_one(*given))
+        return labels
+
+    exact = table()
+    model.round_products()
+    assert torch.allclose(table(), exact, atol=1e-3)
+    assert model.is_rounded is (model.packed_ends is not None) is products.eight_bits_work()
+    for weight in model.parameters():
+        weight.data = weight + 0.01 * torch.randn_like(weight)
+    model.round_products()
+    assert not model.is_rounded
+    changed = table()
+    model.packed_ends = model.packed_output = None
+    assert torch.equal(table(), changed) and not torch.allclose(changed, exact, atol=1e-3)
 
 
 def test_the_loss_is_that_of_all_labels() -> None:

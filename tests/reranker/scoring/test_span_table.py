@@ -70,7 +70,7 @@ def test_sentences_read_together_as_on_a_gpu() -> None:
 
 def test_long_sentences_are_read_in_small_groups() -> None:
     lengths = [2, 2, 2, 1_500, 1_500, 1_500, 9_000, 2]
-    groups = span_table._groups([("a",) * length for length in lengths], 2)
+    groups = span_table._groups([("a",) * length for length in lengths], 2, 4_096)
     assert [[*map(len, some)] for some in groups] == [
         [2, 2], [2, 1_500], [1_500, 1_500], [9_000], [2],
     ]  # fmt: skip
