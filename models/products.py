@@ -283,7 +283,7 @@ class FloatWeight(_Packed):
     """A weight W [M, D] of float32 numbers, packed as ``linear`` is fastest."""
 
     def __init__(self, weight: Tensor) -> None:
-        self._packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), _PACKED_FOR)
+        (self._packed,) = _reordered(weight.detach())
 
     def linear(self, inputs: Tensor, bias: Tensor | None = None) -> Tensor:
         """Multiply W with each of the inputs [..., D], plus ``bias`` [M]: [..., M]."""

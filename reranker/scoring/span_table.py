@@ -173,15 +173,25 @@ def table_of(
 ) -> SpanTable:
     """Return a sentence's table from the result of ``SpanModel.read_one``, and keep it for
     ``remembered``. Raises Stopped if cancelled."""
-    cancellation = cancellation or Cancellation()
-    labels = np.zeros((len(words), len(words), model.config.label_count), np.float32)
-    starts, lasts = np.triu_indices(len(words))
-    for first, some in cancellation.checked(model.label_log_probabilities(data)):
-        here = slice(first, first + len(some))
-        labels[starts[here], lasts[here]] = some.float().cpu().numpy()
+    labels = label_table(model, data, cancellation)
     table = SpanTable(labels, model.tag_log_probabilities(data).float().cpu().numpy())
     keep(model, words, table)
     return table
+
+
+def label_table(
+    model: SpanModel, data: torch.Tensor, cancellation: Cancellation | None = None
+) -> NDArray[np.float32]:
+    """Return ``SpanTable.labels`` from the result of ``SpanModel.read_one``. Raises Stopped if
+    cancelled."""
+    cancellation = cancellation or Cancellation()
+    words = len(data) - 2
+    labels = np.zeros((words, words, model.config.label_count), np.float32)
+    starts, lasts = np.triu_indices(words)
+    for first, some in cancellation.checked(model.label_log_probabilities(data)):
+        here = slice(first, first + len(some))
+        labels[starts[here], lasts[here]] = some.float().cpu().numpy()
+    return labels
 
 
 def keep(model: SpanModel, words: Words, known: SpanTable | TreeValues) -> None:

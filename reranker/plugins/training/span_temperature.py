@@ -13,6 +13,7 @@ from reranker.chart.marginals import log_partition
 from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL
 from reranker.models.span_model import SpanModel
 from reranker.plugins.training.spans import LabelledSentence, WordTable
+from reranker.scoring.span_table import label_table
 
 _MOST_SENTENCES, _MOST_WORDS = 300, 80
 _LOWEST, _HIGHEST, _PRECISION = 0.25, 4.0, 0.01
@@ -50,13 +51,8 @@ def _gains(model: SpanModel, sentence: LabelledSentence, table: WordTable) -> tu
     """Return the gains for a chart, and the score of the sentence's own tree."""
     device = model.embedding.device
     words, features = (each[:, 0] for each in table.read([sentence.words]))
-    labels = np.zeros((sentence.length, sentence.length, model.config.label_count), np.float32)
     with torch.inference_mode():
-        data = model.read_one(words.to(device), features.to(device))
-        starts, lasts = np.triu_indices(sentence.length)
-        for first, some in model.label_log_probabilities(data):
-            here = slice(first, first + len(some))
-            labels[starts[here], lasts[here]] = some.float().cpu().numpy()
+        labels = label_table(model, model.read_one(words.to(device), features.to(device)))
     assert sentence.constituents is not None
     none = labels[:, :, NO_LABEL].astype(np.float64)
     gold = sum(
