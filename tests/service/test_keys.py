@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import shutil
-import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import yaml
 from starlette.datastructures import Headers
 
 from reranker.errors import InputError
@@ -20,10 +15,8 @@ from reranker.service.keys import Keys
 from reranker.service.settings import load_settings
 from tests.service.children.test_processes import count
 from tests.service.servers import Server, sentence, serving
-from tests.service.test_monitoring import ALERTS, DOCKER, PROMETHEUS, rules
-from tests.waiting import PATIENCE, until
+from tests.waiting import PATIENCE
 
-SECRET = "/run/secrets/prometheus_key"
 BODY = {"sentences": [sentence("Aardvark")]}
 KEYED = ("/", "/info", "/models", "/metrics", "/docs", "/openapi.json", "/page/x", "/nothing")
 
@@ -184,91 +177,14 @@ def test_a_proxy_that_passes_on_no_address(closed: Server, outside: httpx.Client
         assert closed.logged("request", request_id=f"odd-{number}")["client"] == client
 
 
-def prometheus_settings() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((PROMETHEUS / "prometheus.yml").read_text())
-    return found
-
-
 def test_metrics_are_for_who_has_a_key(closed: Server) -> None:
-    """As Prometheus asks: it sends the file's text as a bearer token."""
-    (job,) = prometheus_settings()["scrape_configs"]
-    assert job["authorization"] == {"credentials_file": SECRET}
-    compose = yaml.safe_load((DOCKER / "docker-compose.yml").read_text())
-    assert compose["services"]["prometheus"]["secrets"] == [Path(SECRET).name]
+    """As Prometheus asks: it sends the key as a bearer token."""
     for given, status in (("scraper", 200), ("other", 401), (None, 401)):
         with closed.client(headers={"Authorization": f"Bearer {given}"} if given else {}) as client:
             assert client.get("/metrics").status_code == status
     with closed.client(headers={"Authorization": "Bearer scraper"}) as client:
         answered = 'key_requests_total{key="prometheus",status="2xx"}'
         assert 1 <= count(client, answered) < count(client, answered)
-
-
-@pytest.fixture(scope="module")
-def prometheus(closed: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """Run Prometheus as configured, except for the address of the service, the interval, and a
-    second job whose key is wrong."""
-    if not shutil.which("prometheus"):
-        pytest.skip("this machine has no prometheus")
-    folder = tmp_path_factory.mktemp("prometheus")
-    settings = prometheus_settings()
-    settings["global"]["scrape_interval"] = "1s"
-    (job,) = settings["scrape_configs"]
-    assert job["static_configs"] == [{"targets": ["rerank:8000"]}]
-    settings["scrape_configs"] = []
-    for name, key in ((job["job_name"], "scraper"), ("stranger", "wrong-key")):
-        (folder / name).write_text(f"{key}\n")
-        changed = {
-            "job_name": name,
-            "static_configs": [{"targets": [f"127.0.0.1:{closed.port}"]}],
-            "authorization": {"credentials_file": str(folder / name)},
-        }
-        settings["scrape_configs"].append({**job, **changed})
-    config = folder / "prometheus.yml"
-    config.write_text(yaml.safe_dump(settings))
-    shutil.copy(ALERTS, folder)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    flags = [f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}"]
-    command = ["prometheus", *flags, f"--web.listen-address=127.0.0.1:{port}"]
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(command, stderr=log)
-        try:
-            with httpx.Client(
-                base_url=f"http://127.0.0.1:{port}/api/v1", timeout=PATIENCE
-            ) as client:
-                yield client
-        finally:
-            process.kill()
-            process.wait()
-
-
-def until_scraped(prometheus: httpx.Client, job: str, health: str, error: str) -> dict[str, Any]:
-    """Return the job's target, once a scrape has ended with this result."""
-
-    def found() -> dict[str, Any]:
-        with contextlib.suppress(httpx.HTTPError):  # it has not started yet
-            answer = prometheus.get("/targets").raise_for_status()
-            for target in answer.json()["data"]["activeTargets"]:
-                is_asked = target["labels"]["job"] == job and target["health"] == health
-                if is_asked and error in target["lastError"]:
-                    return dict(target)
-        return {}
-
-    return until(found)
-
-
-def test_prometheus_scrapes_with_its_key(prometheus: httpx.Client) -> None:
-    assert until_scraped(prometheus, "rerank", "up", "")["lastError"] == ""
-    query = {"query": "rerank_model_info"}
-    # The two models of this server: scraped values may be queried a moment later.
-    until(lambda: len(prometheus.get("/query", params=query).json()["data"]["result"]) == 2)
-    answer = prometheus.get("/rules").json()
-    (group,) = answer["data"]["groups"]
-    assert [rule["name"] for rule in group["rules"]] == [rule["alert"] for rule in rules()]
-
-
-def test_prometheus_without_the_key_is_refused(prometheus: httpx.Client) -> None:
-    until_scraped(prometheus, "stranger", "down", "401")
 
 
 def test_a_label_that_is_none_is_refused(tmp_path: Path) -> None:

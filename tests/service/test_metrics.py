@@ -7,14 +7,17 @@ import platform
 import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
+import pytest
 import torch
 
 from tests.service.requests.test_bounds import KIND, TREE, send
 from tests.service.servers import Gate, Server, sentence
 from tests.waiting import until
 
+DOCS = Path(__file__).parents[2] / "docs"
 Series = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 
 _LINE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
@@ -120,3 +123,12 @@ def test_no_client_makes_up_a_label(server: Server) -> None:
                 client.request(f"ODD{number}", f"/{number}", headers={"X-API-Key": f"key{number}"})
             counts.append(len(scraped(client)))
         assert counts[0] == counts[1] == counts[2]
+
+
+@pytest.mark.parametrize("page", ["deploying.md", "operating.md"])
+def test_metrics_that_pages_name_are_exported(http: httpx.Client, page: str) -> None:
+    http.post("/rerank", content=b"{")  # a first request gives its metrics their labels
+    exported = http.get("/metrics").text
+    named = re.findall(r"`(rerank_\w+(?:\{[^}]*\})?)`", (DOCS / page).read_text(encoding="utf-8"))
+    assert len(named) >= 5
+    assert [name for name in named if not re.search(rf"\b{re.escape(name)}(?!\w)", exported)] == []
