@@ -40,7 +40,6 @@ TOGETHER = (
     "service/http/test_surprisal.py",
     "service/page/test_costs.py",
     "service/page/test_text.py",
-    "service/test_ray_manifests.py",
     "test_formats.py",
 )
 HAS_PLUGINS = (tests.checkout.ROOT / "reranker" / "plugins").is_dir()

@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -22,14 +23,30 @@ import pytest
 import yaml
 
 from reranker.plugins.cluster.autoscaling import WORK, QueuedWork
+from reranker.service.settings import Settings
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.plugins.cluster.lists import write_shard
 
 NEEDS_RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs '.[ray]'")
-SERVICE = Path(__file__).parents[4] / "docker" / "ray" / "service.yaml"
+PAGE = Path(__file__).parents[4] / "docs" / "cluster.md"
 SENTENCES = [{"candidates": [{"tree": tree} for tree in CANDIDATES]}]
 SECONDS = 600
 """For anything of Ray's, on a busy machine."""
+
+
+def file_of_the_page() -> dict[str, Any]:
+    """Return the file for ``serve deploy`` in docs/cluster.md."""
+    (content,) = re.findall(r"(?ms)^```yaml\n(.*?)^```$", PAGE.read_text("utf-8"))
+    given: dict[str, Any] = yaml.safe_load(content)
+    return given
+
+
+def test_the_file_of_the_page_is_an_application_that_ray_takes() -> None:
+    schema = pytest.importorskip("ray.serve.schema", reason="needs the extra: '.[ray]'")
+    (application,) = schema.ServeDeploySchema.model_validate(file_of_the_page()).applications
+    assert application.import_path == "reranker.plugins.cluster:app"
+    assert application.args.keys() <= Settings.model_fields.keys()
+    assert [each.name for each in application.deployments] == ["Replica"]
 
 
 class Context(NamedTuple):
@@ -60,9 +77,8 @@ class Cluster(NamedTuple):
     """Of the service."""
 
     def deploy(self, file: Path, models: list[str], **replicas: Any) -> None:
-        """Deploy the service of docker/ray/service.yaml, with these changes."""
-        content = yaml.safe_load(SERVICE.read_text())["spec"]["serveConfigV2"]
-        given = yaml.safe_load(content)
+        """Deploy the service of docs/cluster.md, with these changes."""
+        given = file_of_the_page()
         given["http_options"] = {"host": "127.0.0.1", "port": int(self.url.rpartition(":")[2])}
         (application,) = given["applications"]
         application["args"] = {"models": models}
