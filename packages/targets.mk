@@ -1,7 +1,7 @@
 # Targets that few need: packages and images, bounds of versions, links, latencies, studies. Included by
 # Makefile, so that `make dist` runs in the folder above.
 
-.PHONY: docs-links test-oldest test-newest lock dist reproducible sbom notes recipe try-wheels wheels hub image bench-latency tables
+.PHONY: docs-links test-oldest test-newest lock dist reproducible sbom notes try-wheels wheels hub image bench-latency tables
 
 # Asks the network whether other sites' pages are there.
 docs-links: install
@@ -89,11 +89,6 @@ notes: $(RELEASE)/twine
 	mkdir -p build
 	awk -v version=$$($(RELEASE)/hatchling version) '/^## /{on = $$2 == version && $$3 ~ /^\(20/} \
 		on {print; lines++} END {exit lines < 2}' CHANGELOG.md > build/notes.md
-
-# build/recipe.json: the recipe for conda-forge, rendered for the source archive in dist/.
-recipe: dist
-	mkdir -p build
-	$(RELEASE)/python packages/conda/render.py $(DIST)/parse_reranker-*.tar.gz > build/recipe.json
 
 # The wheels of dist/ in an empty environment of $(PYTHON): what they need is there, and a text is parsed.
 EMPTY := build/empty/bin

@@ -11,7 +11,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.checkout import RERANK, ROOT
 from tests.conftest import TOGETHER
@@ -127,16 +126,6 @@ def test_every_dependency_is_pinned() -> None:
     constraints = (ROOT / "constraints.txt").read_text(encoding="utf-8")
     pinned = set(re.findall(r"^([\w-]+)==", constraints, re.MULTILINE))
     assert names - {project["name"]} <= pinned
-
-
-def test_the_conda_recipe_has_the_same_dependencies() -> None:
-    recipe = yaml.safe_load((ROOT / "packages" / "conda" / "recipe.yaml").read_text())
-    other_names = {"torch": "pytorch", "prometheus-client": "prometheus_client"}
-    expected = {"python >=3.11", "__unix"}
-    for line in PYPROJECT["project"]["dependencies"]:
-        name = re.split(r"[^\w-]", line)[0]
-        expected.add(f"{other_names.get(name, name.lower())} {line[len(name) :]}")
-    assert set(recipe["requirements"]["run"]) == expected
 
 
 def test_core_tests_that_need_plug_ins_are_known() -> None:
