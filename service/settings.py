@@ -96,15 +96,6 @@ _PREFIX = "RERANK_"
 _SERVICE_LINKS = re.compile(r"RERANK_(SERVICE_(HOST|PORT.*)|PORT_\d+_.*)")
 
 
-_OTHER_PARSERS = (
-    "the service parses with the built-in parser alone; run another one with `rerank parse "
-    "--parser ... --output ranked` and POST its lists to /rerank (docs/service.md)"
-)
-_FORMER = "parser parser_command parser_jobs parser_seconds parser_format parser_beam overparsing"
-_REMOVED = dict.fromkeys(_FORMER.split(), _OTHER_PARSERS)
-"""Former settings, and what to do without each."""
-
-
 class Settings(BaseSettings):
     """The settings of ``rerank serve``."""
 
@@ -375,14 +366,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             options["choices"] = get_args(field.annotation)
         else:
             options["metavar"] = name.rpartition("_")[2].upper()
-        parser.add_argument(_flag(name), **options)
-    for name in _REMOVED:  # ``load_settings`` says what to do instead
-        hidden: dict[str, Any] = {"dest": name, "help": argparse.SUPPRESS, "nargs": "*"}
-        parser.add_argument(_flag(name), default=argparse.SUPPRESS, **hidden)
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+        parser.add_argument(f"--{name.replace('_', '-')}", **options)
 
 
 def load_settings(flags: dict[str, Any]) -> Settings:
@@ -394,8 +378,7 @@ def load_settings(flags: dict[str, Any]) -> Settings:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
-            why = _REMOVED.get(name, f"unknown{_did_you_mean(name)}")
-            raise InputError(f"setting {name}: {why}") from error
+            raise InputError(f"setting {name}: unknown{_did_you_mean(name)}") from error
         raise InputError(f"setting {name}: {first['msg']}") from error
 
 
@@ -406,8 +389,8 @@ def _check_environment() -> None:
         upper = name.upper()
         if upper.startswith(_PREFIX) and upper not in known and not _SERVICE_LINKS.match(upper):
             setting = upper.removeprefix(_PREFIX).lower()
-            why = _REMOVED.get(setting, f"unknown setting{_did_you_mean(setting, _PREFIX)}")
-            raise InputError(f"environment variable {name}: {why}")
+            hint = _did_you_mean(setting, _PREFIX)
+            raise InputError(f"environment variable {name}: unknown setting{hint}")
 
 
 def _did_you_mean(name: str, prefix: str = "") -> str:

@@ -31,7 +31,6 @@ TOGETHER = (
     "reranker/commands/test_treebanks.py",
     "reranker/plugins",
     "reranker/scoring/test_every_architecture.py",
-    "reranker/test_former_names.py",
     "reranker/test_objects.py",
     "reranker/test_public_formats.py",
     "service/children/test_surprisal_child.py",

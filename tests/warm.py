@@ -56,9 +56,8 @@ _READ_AT_START = ("PYTHON", "LD_", "LC_", "LANG", "OMP_", "MKL_", "OPENBLAS_", "
 # torch sets these when it trains.
 _SET_BY_TORCH = ("TORCHINDUCTOR_CACHE_DIR", "TORCHELASTIC_SIGNALS_TO_HANDLE")
 # These import other packages, large ones and ones that start threads.
-_NOT_IMPORTED = (
-    *(f"reranker.plugins.{name}" for name in ("cluster", "other_parsers", "pipelines")),
-    *("reranker.ray", "reranker.integrations"),
+_NOT_IMPORTED = tuple(
+    f"reranker.plugins.{name}" for name in ("cluster", "other_parsers", "pipelines")
 )
 # The program that a worker of pytest -n starts with.
 _WORKER = "import sys;exec(eval(sys.stdin.readline()))"

@@ -114,24 +114,6 @@ def test_a_misspelt_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
         from_flags()
 
 
-def test_a_parser_that_is_not_built_in_is_refused_with_what_to_do_instead(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    instead = re.escape("`rerank parse --parser ... --output ranked` and POST its lists to /rerank")
-    with pytest.raises(InputError, match=f"setting parser_command: .*{instead}"):
-        from_flags("--parser-command", "./mine --nbest 50")
-    for flags in (["--parser", "bllip"], ["--parser-jobs", "1"], ["--overparsing", "21"]):
-        with pytest.raises(InputError, match=instead):
-            from_flags(*flags)
-    file = tmp_path / "service.toml"
-    file.write_text('parser = ["bllip"]\n')
-    with pytest.raises(InputError, match=f"setting parser: .*{instead}"):
-        from_flags("--config", str(file))
-    monkeypatch.setenv("RERANK_PARSER_SECONDS", "20")
-    with pytest.raises(InputError, match=f"variable RERANK_PARSER_SECONDS: .*{instead}"):
-        from_flags()
-
-
 def test_keys_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RERANK_API_KEYS", "secret,other")
     found = from_flags()
