@@ -14,7 +14,7 @@ ARG TORCH=cpu
 ARG PACKAGES=rerank
 
 # That of the program; git, which knows it, is not here (make image).
-ARG VERSION=0.1.0.dev0
+ARG VERSION=0.1.0
 
 RUN python -m venv /opt/build && python -m venv /opt/rerank
 WORKDIR /source
