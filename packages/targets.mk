@@ -9,7 +9,7 @@ docs-links: install
 
 # Part of the tests with the oldest packages that pyproject.toml allows; torch and the test tools still come
 # from .venv. test-newest ignores constraints.txt, in an environment of its own.
-SOME := tests/test_formats.py tests/reranker/nbest tests/reranker/trees tests/reranker/text \
+SOME := tests/reranker/nbest tests/reranker/trees tests/reranker/text \
 	tests/reranker/evaluation tests/reranker/outputs tests/reranker/test_pipeline.py tests/service
 test-oldest: install
 	mkdir -p build

@@ -39,7 +39,6 @@ TOGETHER = (
     "service/http/test_surprisal.py",
     "service/page/test_costs.py",
     "service/page/test_text.py",
-    "test_formats.py",
 )
 HAS_PLUGINS = (tests.checkout.ROOT / "reranker" / "plugins").is_dir()
 collect_ignore = () if HAS_PLUGINS else TOGETHER

@@ -85,7 +85,7 @@ def enlarged(vocabulary: Vocabulary, size: int) -> Vocabulary:
     if more < 0:
         raise RerankError(f"the vocabulary has {-more} symbols too many: name another model")
     symbols = [*vocabulary.symbols, *(f"<unused-{number}>" for number in range(more))]
-    return Vocabulary(symbols, vocabulary.classes, vocabulary.backward, vocabulary.rules)
+    return Vocabulary(symbols, vocabulary.classes, vocabulary.backward, vocabulary.neutral)
 
 
 def sample(lists: Sequence[NBest], wanted: int) -> list[NBest]:

@@ -9,9 +9,11 @@ from typing import Any
 import torch
 
 from reranker.checkpoints.model_file import Format, Trained, saved_settings, with_weights
-from reranker.checkpoints.vocabulary import MOST_CLASSED, NEUTRAL_RULES, Vocabulary
+from reranker.checkpoints.vocabulary import MOST_CLASSED, Vocabulary
 from reranker.models import ARCHITECTURES, LanguageModel
 
+# The numbers in a file of the rules for classes of unknown words: Choe & Charniak's, neutral ones.
+_ENGLISH_RULES, _NEUTRAL_RULES = 2, 3
 READS_TAGS = "a language model that reads tags in place of words, for ensembles with a span model"
 
 
@@ -24,15 +26,13 @@ def _pack(vocabulary: Vocabulary) -> dict[str, Any]:
     parts: dict[str, Any] = {
         "vocabulary": list(vocabulary.symbols),
         "word_classes": _packed(vocabulary.classes),
-        "class_rules": vocabulary.rules,
+        "class_rules": _NEUTRAL_RULES if vocabulary.neutral else _ENGLISH_RULES,
         "backward": vocabulary.backward,
     }
     if vocabulary.neutral:
         parts["affixes"] = " ".join(vocabulary.affixes)
     if vocabulary.reads_tags:
         parts["reads_tags"] = True
-    else:
-        parts["version"] = 4  # nothing is new in it
     return parts
 
 
@@ -56,20 +56,20 @@ def _model(content: dict[str, Any], most_bytes: int, device: str) -> LanguageMod
 
 
 def _vocabulary(content: dict[str, Any], most_bytes: int) -> Vocabulary:
-    is_backward, reads_tags = (content.get(name, False) for name in ("backward", "reads_tags"))
+    is_backward, reads_tags = content["backward"], content.get("reads_tags", False)
     for name, value in (("backward", is_backward), ("reads_tags", reads_tags)):
         if type(value) is not bool:
             raise TypeError(f"{name} must be true or false, got {value!r}")
-    classes = _unpacked(content.get("word_classes"), most_bytes)
-    rules = content["class_rules"] if content["version"] >= 3 else 1
-    if type(rules) is not int:
-        raise TypeError(f"class_rules must be an integer, got {rules!r}")
+    classes = _unpacked(content["word_classes"], most_bytes)
+    rules = content["class_rules"]
+    if type(rules) is not int or rules not in (_ENGLISH_RULES, _NEUTRAL_RULES):
+        raise ValueError(f"class_rules must be 2 or 3, got {rules!r:.40}")
     neutral = None
-    if rules == NEUTRAL_RULES:
+    if rules == _NEUTRAL_RULES:
         from reranker.checkpoints.neutral_classes import NeutralClasses
 
         neutral = NeutralClasses(content["affixes"].split())
-    return Vocabulary(content["vocabulary"], classes, is_backward, rules, neutral, reads_tags)
+    return Vocabulary(content["vocabulary"], classes, is_backward, neutral, reads_tags)
 
 
 def _packed(classes: Mapping[str, int]) -> dict[str, Any] | None:
@@ -98,13 +98,9 @@ def _unpacked(packed: Any, most_bytes: int) -> dict[str, int]:
     return classes
 
 
-# Version 1 had no word classes and no backward models. Before 3, classes of unknown words followed
-# rules 1. Before 4, a hash was not required. Before 5, no model read tags; others are still written
-# as 4.
 FORMAT = Format(
     "parse-reranker checkpoint",
-    version=5,
-    hashed=4,
+    version=4,
     made=Checkpoint,
     pack=_pack,
     unpack=_unpack,

@@ -38,7 +38,7 @@ from reranker.ranking.confidence import FEATURES, Calibration
 ModelNames = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 _PIN = re.compile(r"[0-9a-f]{8,64}")
-_VERSION = 2  # version 1 had no [confidence]
+_VERSION = 2
 _KEYS = {"version": int, "criterion": str, "lm_weight": float, "token_bonus": float}
 _MEMBER_KEYS = {"file": str, "sha256": str, "weight": float}
 _CONFIDENCE_KEYS = dict.fromkeys(("intercept", *FEATURES), float)
@@ -253,8 +253,8 @@ def _parsed(path: Path) -> WeighedModels:
     try:
         data = tomllib.loads(read_text(path))
         version = data.get("version")
-        if type(version) is not int or not 1 <= version <= _VERSION:
-            raise ValueError(f"version {version}, this program reads 1 to {_VERSION}")
+        if type(version) is not int or version != _VERSION:
+            raise ValueError(f"version {version}, this program reads {_VERSION}")
         members, confidence = data.pop("members", None), data.pop("confidence", None)
         shortlist = data.pop("shortlist", math.inf)
         if not isinstance(members, list) or not members:

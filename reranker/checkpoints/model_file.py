@@ -57,13 +57,11 @@ Made = TypeVar("Made", bound=Trained[Any, Any])
 
 @dataclass(frozen=True, slots=True)
 class Format(Generic[Made]):
-    """A kind of file, its version that is written unless ``pack`` returns another, and the way
-    between its content and a model. All versions from 1 up are read; versions from ``hashed`` up
-    need the hash of their content, which older files may lack."""
+    """A kind of file, the one version of it that is written and read, and the way between its
+    content and a model."""
 
     name: str
     version: int
-    hashed: int
     made: type[Made]
     pack: Callable[[Any], Mapping[str, Any]]
     """Return the parts of the content that belong to a vocabulary."""
@@ -116,13 +114,12 @@ class Format(Generic[Made]):
             reason = self.others.get(str(architecture), f"not {self.title} of `rerank train`")
             raise CheckpointError(f"{path}: {reason}")
         version = content.get("version")
-        if type(version) is not int or not 1 <= version <= self.version:
-            readable = "1" if self.version == 1 else f"1 to {self.version}"
+        if type(version) is not int or version != self.version:
             raise CheckpointError(
-                f"{path}: checkpoint version {version!s:.40}, this program reads {readable}"
+                f"{path}: checkpoint version {version!s:.40}, this program reads {self.version}"
             )
         try:
-            _check_hash(content, archive.size, is_required=version >= self.hashed)
+            _check_hash(content, archive.size)
             model, vocabulary = self.unpack(content, archive.size, device)
             information = dict(content.get("information", {}))
         except _BROKEN as error:
@@ -145,13 +142,11 @@ def saved_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
 
 
-def _check_hash(content: dict[str, Any], most_bytes: int, *, is_required: bool) -> None:
+def _check_hash(content: dict[str, Any], most_bytes: int) -> None:
     """Raise ValueError if the content has changed since it was saved."""
     saved = content.pop("sha256", None)
     if saved is None:
-        if is_required:
-            raise ValueError("the hash of its content is missing")
-        return
+        raise ValueError("the hash of its content is missing")
     now = content_sha256(content, 4 * most_bytes)  # numbers may be longer as JSON
     if now != saved:
         raise ValueError(f"its content has SHA-256 {now}, but was saved with {saved!s:.64}")

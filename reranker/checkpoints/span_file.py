@@ -48,7 +48,7 @@ def _unpack(content: dict[str, Any], size: int, device: str) -> tuple[SpanModel,
         config.tag_count,
     )
     words, vector_words, labels, tags = (
-        _lines(content.get(name, ""), count) for name, count in zip(_LISTS, counts, strict=True)
+        _lines(content[name], count) for name, count in zip(_LISTS, counts, strict=True)
     )
     pieces = _pieces(content, config.encoder) if config.encoder else None
     vocabulary = SpanVocabulary(words, vector_words, labels, config.spelling_rows, pieces, tags)
@@ -86,12 +86,9 @@ def _lines(text: Any, count: int) -> list[str]:
     return text.split("\n") if text else []
 
 
-# Version 1 had no encoders, 2 no tags; before 4, a hash was not required; 5 added unigram pieces, 6
-# distances between pieces.
 FORMAT = Format(
     "parse-reranker span model",
     version=6,
-    hashed=4,
     made=SpanCheckpoint,
     pack=_pack,
     unpack=_unpack,

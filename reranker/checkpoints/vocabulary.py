@@ -18,20 +18,16 @@ EOS = "<eos>"
 UNKNOWN_WORD = "<unk>"
 UNKNOWN_OPENING, UNKNOWN_CLOSING = "(<unk>", ")<unk>"
 MINIMUM_COUNT = 10
-CLASS_RULES = 2  # the current rules of ``unknown_class``
-NEUTRAL_RULES = 3  # classes for any language (``neutral_classes``)
 MOST_CLASSED = 5_000_000  # words in classes: bounds the time to read a checkpoint
 
 _SUFFIXES = {name.lower(): name for name in ("ing", "ed", "ly", "s", "est", "ER", "ion", "ory")}
 _NUMBERED = re.compile(r"<[^/]+/([0-9]+)>")
 
 
-def unknown_class(word: str, rules: int = CLASS_RULES) -> str:
+def unknown_class(word: str) -> str:
     """Return the class of a word too rare for the vocabulary, from its original spelling.
 
-    The rules are Choe & Charniak's (2016): the first rule that applies decides. Models
-    trained with ``rules`` 1 took the ``Un`` of a capitalised word for ``un``: ``Unusual`` was
-    ``<uncunk>``.
+    The rules are Choe & Charniak's (2016): the first rule that applies decides.
 
     >>> [unknown_class(word) for word in ("Boxes", "1984", "unlit", "re-do")]
     ['<cunks>', '<unkn>', '<ununk>', '<unk->']
@@ -44,7 +40,7 @@ def unknown_class(word: str, rules: int = CLASS_RULES) -> str:
     for suffix, mark in _SUFFIXES.items():
         if word.endswith(suffix):
             return f"<{name}{mark}>"
-    if word.startswith("un") or (rules == 1 and word[:2].lower() == "un"):
+    if word.startswith("un"):
         return f"<un{name}>"
     if word.endswith("al"):
         return f"<{name}al>"
@@ -99,9 +95,9 @@ class Vocabulary:
     of those, ``<*/37>``, of any spelling; else its class by spelling alone.
 
     A ``backward`` model reads a tree from its end: this order is as good as the other, and leads to
-    different errors. ``rules`` are the rules of ``unknown_class`` used in training, or
-    ``NEUTRAL_RULES``, the rules of ``neutral`` for any language. A model that ``reads_tags`` has
-    learned from trees with a part-of-speech tag in the place of each word.
+    different errors. ``neutral`` gives the classes by spelling in other languages than English;
+    without it, ``unknown_class`` does. A model that ``reads_tags`` has learned from trees with a
+    part-of-speech tag in the place of each word.
     """
 
     def __init__(
@@ -109,17 +105,10 @@ class Vocabulary:
         symbols: Sequence[str],
         classes: Mapping[str, int] | None = None,
         backward: bool = False,
-        rules: int = CLASS_RULES,
         neutral: NeutralClasses | None = None,
         reads_tags: bool = False,
     ) -> None:
-        if not 1 <= rules <= NEUTRAL_RULES:
-            raise ValueError(
-                f"the rules for classes of unknown words must be 1 to {NEUTRAL_RULES}, got {rules}"
-            )
-        if (neutral is None) == (rules == NEUTRAL_RULES):
-            raise ValueError("neutral classes of unknown words and their affixes go together")
-        self.rules, self.neutral = rules, neutral
+        self.neutral = neutral
         self.symbols = tuple(symbols)
         self.classes: Mapping[str, int] = classes or {}
         self.backward, self.reads_tags = backward, reads_tags
@@ -175,8 +164,7 @@ class Vocabulary:
             counts.update(kept)
             rare = [word for word in rare if word[level] not in kept]
         symbols = sorted(counts, key=lambda symbol: (-counts[symbol], symbol))
-        rules = NEUTRAL_RULES if neutral else CLASS_RULES
-        return cls(symbols, classes, backward, rules, neutral, reads_tags)
+        return cls(symbols, classes, backward, neutral, reads_tags)
 
     def __len__(self) -> int:
         return len(self.symbols)
@@ -188,7 +176,7 @@ class Vocabulary:
             and self.classes == other.classes
             and self.backward == other.backward
             and self.reads_tags == other.reads_tags
-            and self.rules == other.rules
+            and (self.neutral is None) == (other.neutral is None)
             and self.affixes == other.affixes
         )
 
@@ -205,7 +193,7 @@ class Vocabulary:
         """Return a digest, equal for equal vocabularies and only for those, in every process."""
         classes = (f"{word} {number}" for word, number in self.classes.items())
         reads = ["tags"] if self.reads_tags else []
-        kind = " ".join([*reads, str(self.backward), str(self.rules), *self.affixes])
+        kind = " ".join([*reads, str(self.backward), str(self.neutral is not None), *self.affixes])
         content = "\n".join([kind, *self.symbols, "", *classes])
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
@@ -227,7 +215,7 @@ class Vocabulary:
     def class_by_spelling(self, word: str) -> str:
         """Return the class of an unknown word by the rules of training; the model may lack this
         class."""
-        return self.neutral.name(word) if self.neutral else unknown_class(word, self.rules)
+        return self.neutral.name(word) if self.neutral else unknown_class(word)
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
         """Return the ids of a linearised tree in the order the model reads them, with ``<eos>`` at

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 _FORMAT = "parse-reranker journal"
-_VERSION = 3  # version 1 had samples in the order of the file; before 3 were no check sums
+_VERSION = 3
 
 
 class Written(NamedTuple):

@@ -70,13 +70,14 @@ def read_ranked(
 
 
 def read_sentence(line: str) -> Any:
-    """Return the data of a line. Raises ValueError if that is not JSON, or of a later version."""
+    """Return the data of a line. Raises ValueError if that is not JSON, or of another version; a
+    line may name none."""
     sentence = read_json(line)
-    version = sentence.get("version", 1) if isinstance(sentence, dict) else 1
-    if type(version) is not int or version > OUTPUT_VERSION:
-        raise ValueError(
-            f"of version {version!r:.20}, and this program reads up to {OUTPUT_VERSION}"
-        )
+    version = OUTPUT_VERSION
+    if isinstance(sentence, dict):
+        version = sentence.get("version", OUTPUT_VERSION)
+    if type(version) is not int or version != OUTPUT_VERSION:
+        raise ValueError(f"of version {version!r:.20}, and this program reads {OUTPUT_VERSION}")
     return sentence
 
 

@@ -20,15 +20,13 @@ def clauses_of(doc: Doc) -> list[Clause[Span]]:
     """Return the clauses of all sentences but those with flat trees; ``parent`` is a place in this
     list. Probabilities are of brackets in the tree, so a clause is at least as probable."""
     found: list[Clause[Span]] = []
-    for start, end, tree, _, _, *brackets in doc._.get("parse_reranker") or ():
+    for start, end, tree, _, _, brackets in doc._.get("parse_reranker") or ():
         tokens = [token.i for token in doc[start:end] if not token.is_space]
 
         def span(words: Range, tokens: list[int] = tokens) -> Span:
             return doc[tokens[words[0]] : tokens[words[1] - 1] + 1]
 
-        known = {
-            tuple(key): value for each in brackets for *key, value in each if value is not None
-        }
+        known = {tuple(key): value for *key, value in brackets if value is not None}
         try:
             inside = clauses(Tree.from_string(tree))
         except TreeError:

@@ -44,7 +44,6 @@ def _unpack(
 FORMAT = Format(
     "parse-reranker encoder-decoder",
     version=2,
-    hashed=2,  # before, a hash was not required
     made=Generator,
     pack=_pack,
     unpack=_unpack,

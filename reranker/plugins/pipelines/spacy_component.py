@@ -54,7 +54,7 @@ _Bracket = tuple[int, int, str, float | None]
 
 _Parse = tuple[int, int, str, float | None, str | None, list[_Bracket]]
 """A sentence's first token and the one after its last, its tree, its score, its problem and its
-brackets; documents that earlier versions have written lack the brackets."""
+brackets."""
 
 
 class NonConstituentError(InputError):
@@ -330,8 +330,8 @@ def _parent(span: Span) -> Span | None:
 def _probabilities(span: Span) -> tuple[float | None, ...]:
     """Return the probability of each of the span's labels."""
     node = _constituent(span).node
-    _, _, _, _, _, *written = _parse_of(span)
-    known = {(start, end, label): value for each in written for start, end, label, value in each}
+    *_, written = _parse_of(span)
+    known = {(start, end, label): value for start, end, label, value in written}
     return tuple(known.get((node.start, node.end, label)) for label in node.labels)
 
 

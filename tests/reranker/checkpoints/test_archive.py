@@ -17,6 +17,7 @@ from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.model_file import content_sha256
 from reranker.errors import CheckpointError
 from tests.reranker.checkpoints.bombs import BOMBS
+from tests.reranker.checkpoints.sealing import write_sealed
 from tests.reranker.ensembles import untrained
 
 ROOT = Path(__file__).parents[3]
@@ -55,31 +56,21 @@ def test_no_file_takes_much_more_than_its_size(tmp_path: Path) -> None:
 
 
 def test_every_flipped_byte_of_a_weight_is_found(path: Path) -> None:
-    """With its hash, and in a file from before there were hashes."""
-    content = read_archive(path).content
-    unsealed = path.with_name("unsealed.pt")
-    write_atomically(unsealed, as_before_hashes(content))
     generator = random.Random(1)
-    for file in (path, unsealed):
-        load_checkpoint(file)
-        whole = file.read_bytes()
-        with zipfile.ZipFile(file) as archive:
-            entries = [entry for entry in archive.infolist() if "/data/" in entry.filename]
-            records = [archive.read(entry) for entry in entries]
-        for entry, record in zip(entries, records, strict=True):
-            flipped = bytearray(whole)
-            at = whole.index(record, entry.header_offset) + generator.randrange(len(record))
-            flipped[at] ^= 1 << generator.randrange(8)
-            file.write_bytes(flipped)
-            with pytest.raises(CheckpointError) as caught:
-                load_checkpoint(file)
-            reason = f"a damaged checkpoint (Bad CRC-32 for file '{entry.filename}')"
-            assert str(caught.value) == f"{file}: {reason}"
-
-
-def as_before_hashes(content: Any) -> Any:
-    """Return the content as a file of an older version has it, without a hash."""
-    return {**{name: part for name, part in content.items() if name != "sha256"}, "version": 3}
+    load_checkpoint(path)
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        entries = [entry for entry in archive.infolist() if "/data/" in entry.filename]
+        records = [archive.read(entry) for entry in entries]
+    for entry, record in zip(entries, records, strict=True):
+        flipped = bytearray(whole)
+        at = whole.index(record, entry.header_offset) + generator.randrange(len(record))
+        flipped[at] ^= 1 << generator.randrange(8)
+        path.write_bytes(flipped)
+        with pytest.raises(CheckpointError) as caught:
+            load_checkpoint(path)
+        reason = f"a damaged checkpoint (Bad CRC-32 for file '{entry.filename}')"
+        assert str(caught.value) == f"{path}: {reason}"
 
 
 def nudge(content: Any) -> None:
@@ -114,8 +105,12 @@ def test_what_was_changed_since_it_was_saved_is_refused(
     with pytest.raises(CheckpointError) as caught:
         load_checkpoint(path)
     assert f"its content has SHA-256 {after}, but was saved with {before}" in str(caught.value)
-    write_atomically(path, as_before_hashes(content))
+    write_sealed(path, content)
     load_checkpoint(path)
+    del content["sha256"]
+    write_atomically(path, content)
+    with pytest.raises(CheckpointError, match="the hash of its content is missing"):
+        load_checkpoint(path)
 
 
 def test_the_hash_is_of_the_content_not_of_how_it_is_written() -> None:
@@ -134,19 +129,6 @@ def test_the_hash_makes_no_room_for_repeated_numbers() -> None:
     for huge in ({"a": torch.zeros(1).expand(10**12)}, {"a": [["x" * 1000] * 1000] * 1000}):
         with pytest.raises(ValueError, match="claims to be larger than the file"):
             content_sha256(huge, 100_000)
-
-
-def test_a_hash_is_required_since_version_4(path: Path) -> None:
-    content = torch.load(path, weights_only=True)
-    assert (content["version"], len(content["sha256"])) == (4, 64)
-    write_atomically(path, as_before_hashes(content))
-    load_checkpoint(path)
-    del content["sha256"]
-    write_atomically(path, content)
-    with pytest.raises(CheckpointError) as caught:
-        load_checkpoint(path)
-    reason = "a broken checkpoint (the hash of its content is missing)"
-    assert str(caught.value) == f"{path}: {reason}"
 
 
 def test_every_shipped_checkpoint_has_a_hash() -> None:

@@ -149,7 +149,7 @@ CONFIDENCE = "[confidence]\nintercept = 0.5\nmodels = 1\nparser = 2\n"
     [
         ("lm_weight = ", "not an ensemble file: Invalid value"),
         (b"\xff", "not an ensemble file"),
-        (HEAD.replace("= 2", "= 4") + MEMBER, "version 4, this program reads 1 to 2"),
+        (HEAD.replace("= 2", "= 4") + MEMBER, "version 4, this program reads 2"),
         (HEAD.replace("= 2", "= true") + MEMBER, "version True, this program reads"),
         (HEAD, r"there are no \[\[members\]\]"),
         ("members = [3]\n" + HEAD, "3 is not a table"),
@@ -168,7 +168,7 @@ CONFIDENCE = "[confidence]\nintercept = 0.5\nmodels = 1\nparser = 2\n"
         (HEAD + "confidence = 3\n" + MEMBER, "3 is not a table"),
         (HEAD + MEMBER + CONFIDENCE, "x.pt: cannot be read"),
         (HEAD + MEMBER + "[cascade]\nmargins = [1.0]", "unknown key cascade"),
-        (HEAD.replace("= 2", "= 1") + MEMBER, "x.pt: cannot be read"),
+        (HEAD.replace("= 2", "= 1") + MEMBER, "version 1, this program reads 2"),
     ],
 )
 def test_what_is_no_ensemble(tmp_path: Path, content: str | bytes, reason: str) -> None:

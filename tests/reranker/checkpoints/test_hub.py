@@ -26,7 +26,7 @@ FILES = {
 }
 SHA256 = {name: hashlib.sha256(content).hexdigest() for name, content in FILES.items()}
 FILES["fast.toml"] = (
-    'version = 1\ncriterion = "perplexity"\nlm_weight = 0.4\ntoken_bonus = 0.0\n\n'
+    'version = 2\ncriterion = "perplexity"\nlm_weight = 0.4\ntoken_bonus = 0.0\n\n'
     f'[[members]]\nfile = "a.pt"\nsha256 = "{SHA256["a.pt"]}"\nweight = 1.0\n'
 ).encode()
 

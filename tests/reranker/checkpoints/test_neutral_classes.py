@@ -8,7 +8,7 @@ import pytest
 
 from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.neutral_classes import NeutralClasses
-from reranker.checkpoints.vocabulary import NEUTRAL_RULES, Vocabulary
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import AwdLstmDoc, Config
 
 STEMS = ["baca", "jalan", "tulis", "lihat", "dengar", "kirim"]
@@ -55,7 +55,6 @@ def test_a_checkpoint_keeps_them_and_says_its_language(tmp_path: Path) -> None:
     loaded = load_checkpoint(path)
     assert loaded.language == "id"
     assert loaded.vocabulary == known and loaded.vocabulary.digest == known.digest
-    assert loaded.vocabulary.rules == NEUTRAL_RULES
     assert loaded.vocabulary.symbol("bernyanyi") == "<latinber->"
     english = Vocabulary.build([["(S", "walked", ")S"]], 2)
     save_checkpoint(path, AwdLstmDoc(Config(len(english), embedding_size=4, hidden_sizes=(4,),
@@ -69,8 +68,3 @@ def test_forms_of_a_word_are_one() -> None:
     assert not known.is_unknown("ca\u200bf\u00e9")
     english = Vocabulary.build([["(S", "cafe\u0301", "caf\u00e9", ")S"]], 2)
     assert english.is_unknown("caf\u00e9"), "English stays as it was"
-
-
-def test_affixes_without_their_rules() -> None:
-    with pytest.raises(ValueError, match="go together"):
-        Vocabulary(vocabulary().symbols, rules=NEUTRAL_RULES)

@@ -156,18 +156,6 @@ def test_there_are_no_other_classes_than_theirs() -> None:
     ]  # fmt: skip
 
 
-def test_models_trained_before_read_words_as_they_were_trained() -> None:
-    symbols = (*Vocabulary.build([["Unusual", "unusual"]]).symbols, "<uncunk>")
-    assert {"<cunkal>", "<ununk>"} < set(symbols)
-    old, new = Vocabulary(symbols, rules=1), Vocabulary(symbols)
-    assert [old.symbol("Unusual"), new.symbol("Unusual")] == ["<uncunk>", "<cunkal>"]
-    assert old.symbol("unusual") == new.symbol("unusual") == "<ununk>"
-    assert old != new and old.digest != new.digest
-    for rules in (0, 4):
-        with pytest.raises(ValueError, match=f"must be 1 to ., got {rules}"):
-            Vocabulary(symbols, rules=rules)
-
-
 def test_symbols_come_most_frequent_first_and_then_by_spelling() -> None:
     trees = [
         ["(S", "The", "cats", ")S"],

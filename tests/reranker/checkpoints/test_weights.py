@@ -7,13 +7,14 @@ import pytest
 import torch
 from torch import nn
 
-from reranker.checkpoints.archive import read_archive, write_atomically
+from reranker.checkpoints.archive import read_archive
 from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.members import load_member
 from reranker.checkpoints.model_file import stored_weights, with_weights
 from reranker.checkpoints.span_file import save_span_model
 from reranker.errors import CheckpointError
 from reranker.pipeline import Reranker
+from tests.reranker.checkpoints.sealing import write_sealed
 from tests.reranker.ensembles import CANDIDATES, untrained
 from tests.reranker.span_models import untrained_spans
 
@@ -77,15 +78,14 @@ def test_scales_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     spans = untrained_spans(1)
     path = tmp_path / "s.pt"
     save_span_model(path, spans.model, spans.vocabulary, {}, torch.int8)
-    content = {**read_archive(path).content, "version": 3}
-    del content["sha256"]
+    content = read_archive(path).content
     for scales in (torch.ones(2), torch.full((len(content["weights"]["output"]),), torch.inf)):
         weights = {**content["weights"], "output/scale": scales}
-        write_atomically(path, {**content, "weights": weights})
+        write_sealed(path, {**content, "weights": weights})
         with pytest.raises(CheckpointError, match=r"scales of output|not a finite number"):
             load_member(path)
     weights = {k: v for k, v in content["weights"].items() if k != "output/scale"}
-    write_atomically(path, {**content, "weights": weights})
+    write_sealed(path, {**content, "weights": weights})
     with pytest.raises(CheckpointError, match="broken"):
         load_member(path)
 

@@ -24,14 +24,14 @@ def test_a_line_that_is_not_a_sentence_is_named(entry: str, reason: str) -> None
     assert str(raised.value) == message
 
 
-@pytest.mark.parametrize(("version", "named"), [("99", "99"), ('"2"', "'2'")])
-def test_a_line_of_a_later_version_is_named(version: str, named: str) -> None:
+@pytest.mark.parametrize(("version", "named"), [("3", "3"), ("1", "1"), ('"2"', "'2'")])
+def test_a_line_of_another_version_is_named(version: str, named: str) -> None:
     tree = '"ranking": [{"tree": "(S (NN a))"}]'
-    known = [f"{{{tree}}}", *(f'{{"version": {each}, {tree}}}' for each in (1, 2))]
-    assert len([*read_ranked("ranked.jsonl", known)]) == 3
+    known = [f"{{{tree}}}", f'{{"version": 2, {tree}}}']
+    assert len([*read_ranked("ranked.jsonl", known)]) == 2
     with pytest.raises(InputError) as raised:
         list(read_ranked("ranked.jsonl", [f'{{"version": {version}, {tree}}}']))
     assert str(raised.value) == (
         "ranked.jsonl:1: not a sentence of `rerank --output ranked`: "
-        f"of version {named}, and this program reads up to 2"
+        f"of version {named}, and this program reads 2"
     )

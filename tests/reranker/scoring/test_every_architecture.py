@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from reranker.checkpoints.archive import read_archive, write_atomically
+from reranker.checkpoints.archive import read_archive
 from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import CheckpointError
@@ -22,6 +22,7 @@ from reranker.plugins.training.loss import dev_perplexity
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities
 from tests.models.settings import ONE_OF_EACH, SETTINGS, WORDS, architecture, build, larger
+from tests.reranker.checkpoints.sealing import write_sealed
 from tests.reranker.plots import no_plots
 from tests.reranker.scoring.one_by_one import score_one_by_one
 from tests.reranker.toy_trees import DEV, TREES
@@ -106,11 +107,10 @@ def test_a_checkpoint_that_is_not_what_it_says_is_refused(
     setting: str, change: dict[str, Any], path: Path
 ) -> None:
     save(path, setting)
-    content = {**read_archive(path).content, "version": 3}
-    del content["sha256"]
+    content = read_archive(path).content
     content["architecture"] = change.pop("architecture", content["architecture"])
     content["config"].update(change)
-    write_atomically(path, content)
+    write_sealed(path, content)
     with pytest.raises(CheckpointError, match=r"model\.pt"):
         load_checkpoint(path)
 

@@ -24,7 +24,7 @@ def test_clauses_of_a_document() -> None:
     known = [(0, 5, "S", 0.9), (2, 4, "SBAR", 0.8), (2, 4, "S", 0.6), (0, 5, "TOP", None)]
     doc._.parse_reranker = [
         (0, 6, first, -1.0, None, known),
-        (6, 8, second, -1.0, None),  # as earlier versions wrote it
+        (6, 8, second, -1.0, None, []),
         (8, 10, flat, None, "why", []),
     ]
     assert [

@@ -20,6 +20,7 @@ from reranker.plugins.generation.encoder_decoder_file import (
 )
 from reranker.plugins.generation.pair_vocabulary import Pair, PairVocabulary
 from tests.models.encoder_decoders import CONFIGS, build
+from tests.reranker.checkpoints.sealing import write_sealed
 
 VOCABULARY = PairVocabulary.build(
     "text", [Pair(("ein", "hund"), ("a", "dog")), Pair(("hunde",), ("dogs",))], 3, 1
@@ -85,24 +86,20 @@ def _newer(content: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "is_hashed", "reason"),
+    ("change", "write", "reason"),
     [
-        (_without, False, "'merges'"),
-        (_longer, False, "do not fit its embeddings"),
-        (_infinite, False, "not a finite number"),
-        (_flipped, True, "SHA-256"),
-        (_newer, False, "version 3, this program reads 1 to 2"),
-        (lambda content: content.update(version=2), False, "the hash of its content is missing"),
+        (_without, write_sealed, "'merges'"),
+        (_longer, write_sealed, "do not fit its embeddings"),
+        (_infinite, write_sealed, "not a finite number"),
+        (_flipped, write_atomically, "SHA-256"),
+        (_newer, write_sealed, "version 3, this program reads 2"),
+        (lambda content: content.pop("sha256"), write_atomically, "the hash of its content is"),
     ],
 )
-def test_what_was_changed_is_refused(
-    saved: Path, change: Any, is_hashed: bool, reason: str
-) -> None:
-    content = {**read_archive(saved).content, "version": 2 if is_hashed else 1}
+def test_what_was_changed_is_refused(saved: Path, change: Any, write: Any, reason: str) -> None:
+    content = read_archive(saved).content
     change(content)
-    if not is_hashed:
-        del content["sha256"]
-    write_atomically(saved, content)
+    write(saved, content)
     with pytest.raises(CheckpointError, match=reason) as raised:
         load_generator(saved)
     assert str(saved) in str(raised.value)

@@ -146,6 +146,3 @@ def test_brackets_have_their_probabilities() -> None:
     assert 0.7 < doc[2:7]._.probability < 0.9 and doc[0]._.probability > 0.99
     copy = Doc(pipeline.vocab).from_bytes(doc.to_bytes())
     assert copy[2:7]._.probability == doc[2:7]._.probability
-    written = [parse[:5] for parse in doc._.parse_reranker]  # by an earlier version
-    doc._.parse_reranker = written
-    assert doc[2:7]._.probability is None and doc[2:7]._.labels == ("NP",)

@@ -108,7 +108,7 @@ def test_a_run_that_resumes_does_not_resume_into_what_diverged(
     state = read_archive(tmp_path / "log/state.pt").content
     assert all(weight.isfinite().all() for weight in state["weights"].values())
 
-    # As an older version may have saved it.
+    # A saved state may have diverged, however that came about.
     next(iter(state["weights"].values())).fill_(torch.nan)
     write_atomically(tmp_path / "log/state.pt", state)
     (tmp_path / "m.pt").unlink()
