@@ -22,7 +22,6 @@ from typing import (
     Any,
     Concatenate,
     Generic,
-    Literal,
     ParamSpec,
     Self,
     TypeVar,
@@ -226,21 +225,6 @@ class _Service(ABC):
         return ClientRequest("POST", "/score", _log_probabilities, {"json": {"trees": texts}})
 
     @call
-    def surprisal(
-        self,
-        text: GivenText,
-        *,
-        beam: int = 100,
-        unit: Literal["bits", "nats"] = "bits",
-        rows: Literal["word", "token"] = "word",
-    ) -> ClientRequest[list[dict[str, Any]]]:
-        """Return the sentences of a text, given as for ``parse``, each with its ``words`` and their
-        cost to a reader: ``rows`` of the columns of ``reranker.surprisal``. Raises ServiceError;
-        its ``code`` is ``no-forward-model`` if the service has no such model."""
-        body = {**_text(text), "beam": beam, "unit": unit, "rows": rows}
-        return ClientRequest("POST", "/surprisal", _sentences, {"json": body})
-
-    @call
     def info(self) -> ClientRequest[dict[str, Any]]:
         """Return version, models and limits of the service. Raises ServiceError."""
         return ClientRequest("GET", "/info", dict)
@@ -420,10 +404,6 @@ def _error(answer: httpx.Response, advice: str = "") -> ServiceError:
 
 def _log_probabilities(answer: Any) -> list[float | None]:
     return [result["log_probability"] for result in answer["results"]]
-
-
-def _sentences(answer: Any) -> list[dict[str, Any]]:
-    return [dict(sentence) for sentence in answer["sentences"]]
 
 
 def _rankings(answer: Any) -> list[Ranking]:

@@ -29,7 +29,6 @@ Group = Literal[
     "outputs",
     "trainings",
     "servers",
-    "children",
     "treebanks",
     "tree-files",
     "changes",
@@ -43,12 +42,12 @@ tree has brackets and tags, whatever the file looks like.
 ``trainings``: modules of `rerank train` by architecture, ``language-model`` for all others, with
 ``CONFIG``, ``TAKES`` (flags) and ``new_run(arguments, config, processes)``. ``servers``: functions
 that serve as `rerank serve` does, outside its own process, from its settings and an address or
-None to the exit status. ``children``: modules that run in child processes of the service.
-``treebanks``: readers of treebanks without brackets, functions from the name of a file, its lines
-and a function for warnings to ``TreePiece``s (reranker.trees.treebank), by the ``treebank`` of a
-``Kind`` (reranker.files.kinds). ``tree-files``: modules that write such, with ``write(tree,
-position)``, and ``START`` and ``END`` of a file. ``changes``: modules of `rerank convert --clean`
-with ``add_arguments``, its ``FLAGS``, and ``change(arguments)``: a function of a tree, or None."""
+None to the exit status. ``treebanks``: readers of treebanks without brackets, functions from the
+name of a file, its lines and a function for warnings to ``TreePiece``s (reranker.trees.treebank),
+by the ``treebank`` of a ``Kind`` (reranker.files.kinds). ``tree-files``: modules that write such,
+with ``write(tree, position)``, and ``START`` and ``END`` of a file. ``changes``: modules of `rerank
+convert --clean` with ``add_arguments``, its ``FLAGS``, and ``change(arguments)``: a function of a
+tree, or None."""
 
 
 class Entry(NamedTuple):
@@ -125,7 +124,6 @@ _OURS: dict[Group, dict[str, Entry]] = {
         "spans": Entry("reranker.plugins.training.span_run"),
     },
     "servers": {"ray": Entry("reranker.plugins.cluster.command:serve")},
-    "children": {"surprisal": Entry("reranker.plugins.surprisal.service_child")},
     "treebanks": {name: Entry(f"{_TREEBANKS}.{name}:read") for name in _READ},
     "tree-files": {name: Entry(f"{_TREEBANKS}.{name}") for name in _WRITTEN},
     "changes": {"binarize": Entry(f"{_TREEBANKS}.binarizing")},

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 
@@ -25,9 +25,7 @@ from reranker.service.keys import Keys
 from reranker.service.metrics import Metrics
 from reranker.service.requests.reading import Contents
 from reranker.service.scheduling.engines import Engines
-from reranker.service.scheduling.pool import Pool
 from reranker.service.scheduling.readers import LONG_BODY, Readers
-from reranker.service.scheduling.surprisals import WordReaders
 from reranker.service.scheduling.work import Work
 from reranker.service.settings import Settings
 
@@ -59,7 +57,6 @@ class Service:
         self._first: Models | None = None  # until they are in use
         self.engines = Engines(settings, self.metrics)
         self.readers = Readers(settings, self.metrics)
-        self.word_readers = WordReaders(settings, self.metrics)
         self._reloading = asyncio.Lock()
         self._shares = Shares(settings.queue_requests)
         self._rate = Rate(settings.client_rate)
@@ -79,7 +76,6 @@ class Service:
         metrics.memory.labels("answering").set_function(resident_memory)
         pools = self.readers.pools
         metrics.memory.labels("reading").set_function(lambda: sum(pool.memory for pool in pools))
-        metrics.memory.labels("surprisal").set_function(lambda: self.word_readers.pool.memory)
         metrics.memory.labels("scoring").set_function(lambda: engines.memory)
         metrics.parsing_sentences.set_function(lambda: engines.queue.sentences)
         for name, value in self.settings.limits.items():
@@ -119,8 +115,7 @@ class Service:
         await asyncio.to_thread(self.engines.stop)
         for threads in (self._pool, self._long_pool):
             threads.shutdown(wait=False, cancel_futures=True)
-        pools: list[Pool[Any]] = [*self.readers.pools, self.word_readers.pool]
-        await asyncio.gather(*(asyncio.to_thread(pool.close) for pool in pools))
+        await asyncio.gather(*(asyncio.to_thread(pool.close) for pool in self.readers.pools))
 
     async def drain(self) -> None:
         """Refuse new requests and wait for those accepted, no longer than the settings say."""
@@ -130,7 +125,6 @@ class Service:
         while self.in_flight and time.monotonic() < until:
             await asyncio.sleep(0.02)
         _LOGGER.info("drained", unfinished=self.in_flight)
-        self.word_readers.pool.drop()
         await asyncio.to_thread(self.engines.stop)
 
     @property

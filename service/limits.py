@@ -28,7 +28,6 @@ class Limits:
     max_tree_tokens: int
     max_depth: int
     max_characters: int
-    max_beam: int
     longest: int
     reading_seconds: float
     text_language: str

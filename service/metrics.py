@@ -73,7 +73,7 @@ class Metrics:
         self.hung_children = counter(
             "hung_children", "Children that were killed since they made no progress", ("child",)
         )
-        for child in ("scoring", "reading", "surprisal"):
+        for child in ("scoring", "reading"):
             self.child_restarts.labels(child)
             self.hung_children.labels(child)
         self.memory_retries = counter("memory_retries", "Batches halved for lack of memory")

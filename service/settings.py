@@ -208,14 +208,7 @@ class Settings(BaseSettings):
     max_characters: _Count = Field(200_000, description="longest text to parse, else 422")
     longest: _Count = Field(
         200,
-        description="most words of a sentence that is parsed or read; a longer one gets a flat "
-        "tree, or no surprisal",
-    )
-    max_beam: int = Field(
-        200,
-        ge=1,
-        le=2000,
-        description="most partial trees that /surprisal keeps at each word, else 422",
+        description="most words of a sentence that is parsed; a longer one gets a flat tree",
     )
     request_seconds: _Seconds = Field(
         60.0, description="deadline of requests without X-Request-Timeout, else 504"
@@ -328,7 +321,7 @@ class Settings(BaseSettings):
         """Return every limit on a request, as ``/info`` shows them."""
         names = (
             "max_body_bytes max_values max_tree_bytes max_sentences max_candidates "
-            "max_tree_tokens max_depth max_characters longest max_beam queue_requests queue_tokens "
+            "max_tree_tokens max_depth max_characters longest queue_requests queue_tokens "
             "queue_bytes connections address_connections request_seconds max_request_seconds "
             "body_seconds reading_seconds"
         )

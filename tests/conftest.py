@@ -33,11 +33,7 @@ TOGETHER = (
     "reranker/scoring/test_every_architecture.py",
     "reranker/test_objects.py",
     "reranker/test_public_formats.py",
-    "service/children/test_surprisal_child.py",
     "service/http/test_languages.py",
-    "service/http/test_missing_models.py",
-    "service/http/test_surprisal.py",
-    "service/page/test_costs.py",
     "service/page/test_text.py",
 )
 HAS_PLUGINS = (tests.checkout.ROOT / "reranker" / "plugins").is_dir()

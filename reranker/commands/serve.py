@@ -29,7 +29,7 @@ GROUPS = {
     "limits": (
         "--batch-tokens --queue-requests --queue-tokens --queue-bytes --client-rate --connections "
         "--max-body-bytes --max-sentences --max-candidates --max-tree-tokens --max-depth "
-        "--max-characters --longest --max-beam --request-seconds --max-request-seconds "
+        "--max-characters --longest --request-seconds --max-request-seconds "
         "--body-seconds --reading-seconds --heartbeat-seconds --drain-seconds"
     ),
 }

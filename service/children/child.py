@@ -37,7 +37,6 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, NoReturn
 
-from reranker import registry
 from reranker.errors import RerankError, lacks_memory
 from reranker.process.cancellation import Cancellation, Stopped
 from reranker.service.errors import Lost, RequestError, described
@@ -133,9 +132,8 @@ class _Process:
         self._waiting: dict[int, _Waiting] = {}
         self._is_asked_to_end = self._has_hung = self._is_over = False
         self._why: Lost | None = None
-        plugged_in = registry.ours("children").get(name)
-        module = plugged_in.target if plugged_in else f"reranker.service.children.{name}_main"
         beat = min(_BEATING_SECONDS, heartbeat / 4)
+        module = f"reranker.service.children.{name}_main"
         # What a terminal sends is for the service alone: hence a process group.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", module, str(theirs.fileno()), str(beat)],

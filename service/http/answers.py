@@ -18,7 +18,6 @@ from reranker.ranking.ranker import Ranker
 from reranker.ranking.sentence import ParsedSentence
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.service.children.scoring import Best
-from reranker.service.children.surprisal import ReadAnswer
 from reranker.service.errors import RequestError
 from reranker.service.http.envelope import content
 from reranker.service.requests.schemas import (
@@ -219,12 +218,6 @@ def models_of(models: Ranker) -> list[dict[str, Any]]:
         }
         for member in models.members
     ]
-
-
-def surprisals(request_id: str, read: Sequence[ReadAnswer], warnings: Sequence[str]) -> bytes:
-    """Return the answer of ``/surprisal``; there is at least one sentence."""
-    known = {"id": request_id, **read[0].about}
-    return _joined(known, "sentences", [each.sentence for each in read], {"warnings": warnings})
 
 
 def usage_of_lists(lists: Sequence[NBest]) -> dict[str, int]:

@@ -74,7 +74,6 @@ def _add_paths(app: FastAPI) -> None:
     app.post("/v2/rerank", include_in_schema=False)(routes.rerank_as_cohere)
     app.post("/parse", **openapi.PARSE)(routes.parse)
     app.post("/score", **openapi.SCORE)(routes.score)
-    app.post("/surprisal", **openapi.SURPRISAL)(routes.surprisal)
     app.post("/validate", **openapi.VALIDATE)(routes.validate)
     app.post("/models/reload", **openapi.RELOAD)(routes.reload)
     app.get("/models", **openapi.MODELS)(routes.models)

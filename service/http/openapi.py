@@ -17,7 +17,6 @@ _REFERENCE = "#/components/schemas/{model}"
 _ERRORS = {
     400: "invalid JSON, or bytes that the declared charset does not have",
     401: "missing or invalid key",
-    404: "the service has no language model that reads from left to right",
     403: "not an admin key, or a web page of another site",
     406: "`Accept` names no form that the answer can have",
     408: "the headers or the body took too long to arrive",
@@ -88,7 +87,6 @@ PARSE["responses"][200]["content"] = {
     },
     **_LINES,
 }
-SURPRISAL = _route(schemas.SurprisalAnswer, (*_BODY_ERRORS, 404), requestBody=_body("/surprisal"))
 VALIDATE = _route(schemas.ValidateAnswer, _BODY_ERRORS, requestBody=_body("/validate"))
 SCORE = _route(schemas.ScoreAnswer, _BODY_ERRORS, requestBody=_body("/score"))
 RELOAD = _route(schemas.ReloadAnswer, (401, 403, 409, 421, 422, 503))

@@ -1,6 +1,6 @@
 """The functions of the paths.
 
-``/rerank``, ``/parse``, ``/score``, ``/surprisal`` and ``/validate`` read a body; ``/models``,
+``/rerank``, ``/parse``, ``/score`` and ``/validate`` read a body; ``/models``,
 ``/info``, ``/health`` and ``/metrics`` describe the service.
 """
 
@@ -22,7 +22,6 @@ from reranker.nbest.report import Report
 from reranker.process.cancellation import Cancellation
 from reranker.service import VERSION
 from reranker.service.children.scoring import Models
-from reranker.service.children.surprisal import forward_model
 from reranker.service.errors import RequestError
 from reranker.service.http import accepting, answers, arrival, streams
 from reranker.service.http.envelope import JSONLine
@@ -35,11 +34,6 @@ from reranker.service.requests.reading import Body, Contents
 from reranker.service.scheduling.queue import BATCH_WAIT_SECONDS
 
 JSON = "application/json"
-
-_NO_FORWARD_MODEL = (
-    "surprisal needs a language model that reads from left to right, and this service has none: "
-    "start `rerank serve` with one, such as ckpt/rnn-forward.pt, among --models"
-)
 
 _FORMS = (JSON, "text/plain", answers.CONLLU, answers.TABLE, LINES)  # of the answers of /parse
 
@@ -62,7 +56,6 @@ Timeout = Annotated[
 ]
 Asking = Annotated[schemas.QueryOptions, Query()]
 AskingToParse = Annotated[schemas.ParseQuery, Query()]
-AskingToRead = Annotated[schemas.SurprisalQuery, Query()]
 AskingNothing = Annotated[schemas.NoOptions, Query()]
 
 Fewer = Annotated[bool, Query(description="accept fewer models than before; else that is an error")]
@@ -110,29 +103,6 @@ async def score(
     return await _ranked("/score", request, service, query, timeout)
 
 
-async def surprisal(
-    request: Request, service: Running, query: AskingToRead, timeout: Timeout = None
-) -> Response:
-    """Return what each word costs a reader who reads from left to right, under the first forward
-    language model: the numbers of `rerank surprisal`.
-
-    The body is JSON with a `text`, with `sentences` or with the `tokens` of each, or text as
-    `text/plain`, with the options in the query. A sentence of too many words is not read, and
-    `problem` says so.
-    """
-    arrival.check_media_type(request, JSON, "text/plain")
-    state = state_of(request)
-
-    async def job(given: Body, models: Models, deadline: float) -> bytes:
-        if (model := forward_model(models)) is None:
-            raise RequestError(404, "no-forward-model", _NO_FORWARD_MODEL)
-        contents = await service.readers.read(given, state.client)
-        read = await service.word_readers.read(contents, model, state.client)
-        return answers.surprisals(state.request_id, read, contents.warnings)
-
-    return await _answer("/surprisal", request, service, query, timeout, job)
-
-
 async def validate(
     request: Request, service: Running, query: Asking, timeout: Timeout = None
 ) -> Response:
@@ -176,7 +146,6 @@ async def models(service: Running) -> Any:
 async def info(service: Running) -> Any:
     """Return version, models, device, and every limit a request can meet."""
     reranker, settings = service.current(), service.settings
-    reading_words = forward_model(reranker)
     return {
         "version": VERSION,
         "models": answers.models_of(reranker),
@@ -191,7 +160,6 @@ async def info(service: Running) -> Any:
         }
         if service.has_parser
         else None,
-        "surprisal": reading_words and reading_words.name,
         "limits": settings.limits,
         "batching": {
             "batch_tokens": settings.batch_tokens,

@@ -6,7 +6,7 @@ import { faultIn, looksLikeText, looksLikeTrees } from "./typed.js";
 import { keepList, keptList } from "./kept.js";
 import { exampleIn, hasExampleLists, languageName, placeholderIn } from "./language.js";
 import { countSentence, expect, hideProgress, showProgress, startProgress } from "./progress.js";
-import { getExample, getExampleGold, getInfo, readWords, rerank } from "./server.js";
+import { getExample, getExampleGold, getInfo, rerank } from "./server.js";
 import { countOf } from "./stream.js";
 
 const RETRY_INFO_AFTER = 2_000; // milliseconds, while the server loads its models
@@ -15,7 +15,6 @@ const TYPED = "Your text";
 
 let key = "";
 let limits = {}; // as GET /info gives them
-let canRead = false; // whether the server has a model that reads word by word
 let language = null; // of the parser, if the server has one
 let isSum = true; // whether log-probabilities are summed over models or averaged
 let request = null; // the AbortController of the current request
@@ -111,12 +110,6 @@ function askToParse() {
 
 /** Keep a text that a link has, as if it had been typed; returns its name in the address. */
 export const keepText = (text) => keepList({ name: TYPED, text });
-
-/** What each word of a sentence costs a reader; raises ServerError. */
-export const costsOf = (text, signal) => readWords(text, limits, key, signal);
-
-/** Whether the server can say that. */
-export const hasCosts = () => canRead;
 
 /** Stop waiting for an answer; sentences that are there stay. */
 export const cancel = () => request?.abort();
@@ -229,7 +222,6 @@ async function learnAboutServer() {
     return false;
   }
   limits = info.limits;
-  canRead = Boolean(info.surprisal);
   isSum = info.combine === "sum";
   language = info.parser?.language ?? null;
   byId("text-part").hidden = byId("lead").hidden = !info.parser;

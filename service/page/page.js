@@ -6,9 +6,7 @@ import { orderOf, prepared } from "./answer.js";
 import {
   askFor,
   cancel,
-  costsOf,
   exampleGold,
-  hasCosts,
   keepText,
   openList,
   say,
@@ -16,7 +14,6 @@ import {
 } from "./asking.js";
 import { Candidates } from "./candidates.js";
 import { copyOnClick } from "./clipboard.js";
-import { WordCosts } from "./costs.js";
 import { showDoubt } from "./doubt.js";
 import { bestTree, rankedLine, save } from "./downloads.js";
 import { showEdges } from "./edges.js";
@@ -52,7 +49,6 @@ const state = { ...NOTHING, weight: 1 };
 let written = { sentence: null, words: [] }; // what is above the trees
 let wanted = readAddress(); // what to show once it is there; null: what the user has chosen since
 
-const costs = new WordCosts(costsOf);
 const reading = new Reading(() => remember(false));
 const candidates = new Candidates(compare);
 byId("compare").addEventListener("toggle", () => state.sentences.length && showReading());
@@ -209,7 +205,6 @@ function showReading() {
   if (written.sentence !== sentence) {
     written = { sentence, words: showOriginal(byId("sentence"), sentence) };
   }
-  costs.show(sentence, hasCosts());
   byId("sentence").classList.toggle("long", sentence.words.length > LONG);
   byId("reading").classList.toggle("parsed", Boolean(state.text) && best !== null);
   byId("reading").classList.toggle("failed", best === null);
@@ -299,7 +294,7 @@ byId("save-trees").addEventListener("click", () => {
 });
 
 keepTreesFirst();
-for (const id of ["sentences-scroll", "candidates-scroll", "costs-scroll"]) showEdges(byId(id));
+for (const id of ["sentences-scroll", "candidates-scroll"]) showEdges(byId(id));
 
 addEventListener("popstate", followAddress);
 let isFirst = true;

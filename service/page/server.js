@@ -64,15 +64,6 @@ export async function* rerank(list, limits, key, signal) {
   if (!isComplete) throw new ServerError(0, "The answer broke off before its end.");
 }
 
-const BEAM = 100; // partial trees that are kept at each word
-
-/** What each word of a sentence costs: the answer of POST /surprisal. Raises ServerError. */
-export async function readWords(text, limits, key, signal) {
-  const body = JSON.stringify({ sentences: [text], beam: Math.min(BEAM, limits.max_beam) });
-  const headers = { "Content-Type": "application/json" };
-  return (await call("surprisal", key, { method: "POST", body, headers, signal })).json();
-}
-
 async function call(path, key, options = {}) {
   const headers = { ...options.headers };
   if (key) headers.Authorization = `Bearer ${key}`;

@@ -1,5 +1,4 @@
-"""The contents of a body: n-best lists, or sentences to parse or to read. A reading child runs
-this."""
+"""The contents of a body: n-best lists, or sentences to parse. A reading child runs this."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ class Contents(NamedTuple):
     """The options; not what is in the lists or sentences."""
     lists: list[NBest]
     sentences: list[TextSentence]
-    """For ``/parse`` and ``/surprisal``, instead of lists."""
+    """Instead of lists, for ``/parse``."""
     warnings: list[str]
     files: list[dict[str, str]]
     """Name and format of the texts, for ``/validate``."""
@@ -51,7 +50,7 @@ def read(body: Body, limits: Limits, cancellation: Cancellation) -> Contents:
     lists: list[NBest] = []
     sentences: list[TextSentence] = []
     asked = bodies.parse(body.path, content, body.media, body.query)
-    if isinstance(asked, schemas.ParseOptions | schemas.SurprisalOptions):
+    if isinstance(asked, schemas.ParseOptions):
         sentences = read_sentences(asked, limits, cancellation)
     elif isinstance(asked, schemas.ScoreRequest):
         lists = read_trees(asked, limits, cancellation)

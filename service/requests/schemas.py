@@ -331,46 +331,7 @@ class TokensToParse(ParseOptions, GivenTokens):
 AnyToParse = TextToParse | SentencesToParse | TokensToParse
 
 
-class SurprisalOptions(_Strict):
-    """Options of reading words; docs/surprisal.md describes each."""
-
-    beam: Annotated[int, Field(ge=1), _WHOLE] = Field(
-        100, description="partial trees that are kept at each word"
-    )
-    unit: Literal["bits", "nats"] = "bits"
-    rows: Literal["word", "token"] = Field(
-        "word",
-        description="what has numbers: a word as it is written, up to the next white space, or "
-        "each of the tokens that it is split into",
-    )
-
-
-class SurprisalQuery(SurprisalOptions):
-    model_config = ConfigDict(strict=False)
-
-
-class TextToRead(SurprisalOptions, GivenText):
-    """Running text, which is split into sentences and words."""
-
-    model_config = _with_example({"text": " ".join(_SENTENCES), "beam": 10}, "Text to read")
-
-
-class SentencesToRead(SurprisalOptions, GivenSentences):
-    """One sentence in each string, which is split into words."""
-
-    model_config = _with_example({"sentences": _SENTENCES, "unit": "nats"}, "Sentences to read")
-
-
-class TokensToRead(SurprisalOptions, GivenTokens):
-    """The words of each sentence."""
-
-    model_config = _with_example({"tokens": [["It", "runs", "."]]}, "Words to read")
-
-
-AnyToRead = TextToRead | SentencesToRead | TokensToRead
-
-
-Asked = AnyRequest | AnyToParse | AnyToRead | ScoreRequest
+Asked = AnyRequest | AnyToParse | ScoreRequest
 _LISTS = Forms(
     QueryOptions, sentences=SentencesRequest, nbest=TextRequest, documents=DocumentsRequest
 )
@@ -379,9 +340,6 @@ FORMS: dict[str, Forms] = {
     "/v2/rerank": Forms(NoOptions, documents=CohereRequest),
     "/validate": _LISTS,
     "/parse": Forms(ParseQuery, text=TextToParse, sentences=SentencesToParse, tokens=TokensToParse),
-    "/surprisal": Forms(
-        SurprisalQuery, text=TextToRead, sentences=SentencesToRead, tokens=TokensToRead
-    ),
     "/score": Forms(NoOptions, trees=ScoreRequest),
 }
 """The forms of body that each path takes."""
@@ -530,48 +488,6 @@ class ParseAnswer(_Answer):
     warnings: list[str] = Field(description="replaced characters, another language")
 
 
-class ReadWord(BaseModel):
-    """The costs of a word; docs/surprisal.md describes every column. The numbers are null in a
-    sentence that was not read."""
-
-    word: int = Field(description="its number, from 1")
-    text: str
-    start: int = Field(description="its first character, as in `offsets` of `/parse`")
-    end: int = Field(description="the one after its last")
-    tokens: int | None
-    unknown: int | None = Field(description="how many of the tokens the model does not know")
-    surprisal: float | None
-    syntactic: float | None
-    lexical: float | None
-    spelling: float | None
-    entropy_before: float | None
-    entropy: float | None
-    opened: float | None
-    open: float | None
-    closed: float | None
-    tree: str | None = Field(description="the most probable partial tree after the word")
-
-
-class ReadSentence(BaseModel):
-    sentence: int = Field(description="its number, from 1")
-    line: int
-    text: str
-    surprisal: float | None = Field(description="of all words and of the end of the sentence")
-    end: float | None = Field(description="of the end of the sentence")
-    tree: str | None = Field(description="the most probable whole tree")
-    problem: str | None = Field(description="why it was not read")
-    words: list[ReadWord]
-
-
-class SurprisalAnswer(_Identified):
-    models: list[str] = Field(description="name, and the first digits of its SHA-256")
-    beam: int
-    unit: Literal["bits", "nats"]
-    unknown_words: str = Field(description="how words outside the vocabulary are read")
-    sentences: list[ReadSentence]
-    warnings: list[str] = Field(description="characters that were replaced")
-
-
 class Result(BaseModel):
     index: int
     relevance_score: float
@@ -629,7 +545,6 @@ class InfoAnswer(_Models):
     precision: str
     formats: dict[str, str]
     parser: ParserInformation | None = Field(description="of `/parse`; null: there is none")
-    surprisal: str | None = Field(description="the model of `/surprisal`; null: there is none")
     limits: dict[str, float]
     batching: dict[str, float]
     engines: int

@@ -1,5 +1,4 @@
-"""Bodies for ``/parse`` and ``/surprisal`` -> sentences, read by the same functions as the
-commands' files.
+"""Bodies for ``/parse`` -> sentences, read by the same functions as the commands' files.
 
 A sentence that cannot be read fails by itself; only a limit, or a text without words, fails the
 request.
@@ -23,13 +22,11 @@ _MOST_WARNINGS = 20
 
 
 def read_sentences(
-    asked: schemas.AnyToParse | schemas.AnyToRead, limits: Limits, cancellation: Cancellation
+    asked: schemas.AnyToParse, limits: Limits, cancellation: Cancellation
 ) -> list[TextSentence]:
     """Return the sentences of a request. Raises RequestError, and Stopped if cancelled."""
-    if isinstance(asked, schemas.SurprisalOptions):
-        limits.check("max_beam", asked.beam, f"a beam of {asked.beam}", "beam")
     language = limits.text_language
-    if isinstance(asked, schemas.ParseOptions) and asked.language not in (None, language):
+    if asked.language not in (None, language):
         message = f"this service parses {language_name(language)}, not {asked.language!r:.20}"
         raise RequestError(422, "wrong-language", message, "language")
     field = next(name for name in ("text", "sentences", "tokens") if hasattr(asked, name))

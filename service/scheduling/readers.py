@@ -76,7 +76,7 @@ class Readers:
         """Return the contents of a body. Raises RequestError 422 if it takes more CPU time to read
         than ``reading_seconds`` allows, 503 if the child dies of it, and what ``reading.read``
         does."""
-        long = _LONG_TEXT if body.path in ("/parse", "/surprisal") else LONG_BODY
+        long = _LONG_TEXT if body.path == "/parse" else LONG_BODY
         pool = self._long if len(body.content) >= long else self._short
         megabytes = max(1, len(body.content) / 2**20)
         seconds = self._limits.reading_seconds * megabytes

@@ -89,7 +89,6 @@ OF_TEXT: dict[str, Reader] = {
     "analyse": items(read_passages),
     "cluster --text": items(lambda path: _text(path, TextOptions("text", "gum", 60), print)),
     "/parse": body("/parse", "text/plain"),
-    "/surprisal": body("/surprisal", "text/plain"),
     "/parse in JSON": body("/parse", "application/json"),
     "Python": items(lambda path: sentences(decoded(path))),
     "Python, lines": items(lambda path: sentences([*decoded(path).splitlines(), "", ""])),
@@ -140,7 +139,7 @@ def test_files_of_other_kinds_are_refused_by_name(reader: str, capsys: Capture) 
     # A text in JSON and Python's strings have no bytes.
     has_bytes = not reader.startswith(("Python", "/parse in"))
     examples = [each for each in OTHER + LATE if has_bytes or each in WRITTEN + LATE]
-    if reader in ("/parse", "/surprisal"):  # a byte order mark says how to decode a body
+    if reader == "/parse":  # a byte order mark says how to decode a body
         examples = [each for each in examples if each.name != "utf16.txt"]
     if reader not in OF_TEXT:
         examples = [each for each in examples if each.name.removeprefix("late-") not in READ]

@@ -38,13 +38,6 @@ def tsv_rows(sentence: SentenceSurprisal) -> str:
 def json_line(sentence: SentenceSurprisal, reader: SurprisalReader) -> str:
     """Return the sentence, its place, its words, the tree of the whole and the settings that they
     depend on."""
-    content = data(sentence)
-    words = content.pop("words")
-    return json.dumps({**content, **about(reader), "words": words}, ensure_ascii=False)
-
-
-def data(sentence: SentenceSurprisal) -> dict[str, Any]:
-    """Return the sentence, its place, its words and the tree of the whole."""
     measures, origin = sentence.measures, sentence.source.origin
     scale = sentence.scale
     whole = {
@@ -55,7 +48,8 @@ def data(sentence: SentenceSurprisal) -> dict[str, Any]:
     }
     place = {"sentence": sentence.number, "file": origin.file, "line": origin.line}
     words = [{n: v for n, v in row.items() if n != "sentence"} for row in sentence.rows()]
-    return {**place, "text": origin.text, **whole, "words": words}
+    content = {**place, "text": origin.text, **whole, **about(reader), "words": words}
+    return json.dumps(content, ensure_ascii=False)
 
 
 def _cell(value: Any) -> str:

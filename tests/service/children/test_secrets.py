@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests import warm
 from tests.checkout import before_python_path
 from tests.service.children.test_processes import children_of
 from tests.service.servers import serving
 
-CHILDREN = {"scoring_main": 1, "reading_main": 2, "service_child": 1}
+CHILDREN = {"scoring_main": 1, "reading_main": 2}
 KEYS = ("key-of-environment", "key-of-admin", "key-of-file")
 
 # A child writes down what it receives.
@@ -30,7 +28,6 @@ if any(word.startswith("reranker.") for word in sys.orig_argv):
 """
 
 
-@pytest.mark.plugins
 def test_no_key_reaches_a_child(models: list[str], tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(RECORDING, encoding="utf-8")
     (tmp_path / "keys").write_text(f"{KEYS[2]} # newspaper\n", encoding="utf-8")
@@ -51,8 +48,7 @@ def test_no_key_reaches_a_child(models: list[str], tmp_path: Path) -> None:
             for path, body in (
                 ("/rerank", {"documents": ["(S1 (NN Aardvark))"]}),
                 ("/parse", {"text": "Aardvark", "criterion": "perplexity"}),
-                ("/surprisal", {"text": "Aardvark", "beam": 2}),
-                ("/surprisal", {"text": long, "beam": 1}),
+                ("/parse", {"text": long, "criterion": "perplexity"}),
             ):
                 assert client.post(path, json=body).status_code == 200
             admin = {"X-API-Key": KEYS[1]}

@@ -1,4 +1,4 @@
-"""A service that has no parser, and no model that reads from left to right, says so."""
+"""A service without a parser says so."""
 
 from __future__ import annotations
 
@@ -6,27 +6,21 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-import torch
 
-from reranker.checkpoints.checkpoint import save_checkpoint
-from reranker.client import Client, ServiceError
 from tests.checkout import before_python_path
-from tests.reranker.plugins.surprisal.toy import checkpoint
 from tests.service.requests.test_limits import error_of
 from tests.service.servers import Server, serving
 
 
 @pytest.fixture(scope="module")
-def poor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def poor(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Yield a server as if no models were installed."""
     folder = tmp_path_factory.mktemp("poor")
-    member, path = checkpoint(1, backward=True), folder / "backward.pt"
-    save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
     (folder / "sitecustomize.py").write_text(
         "import reranker.checkpoints.installed as installed; installed._folders = lambda: iter(())"
     )
     path_before = before_python_path(str(folder))
-    with serving([str(path)], real_parser=True, PYTHONPATH=path_before) as server:
+    with serving(models, real_parser=True, PYTHONPATH=path_before) as server:
         yield server
 
 
@@ -47,13 +41,3 @@ def test_without_a_parser_it_says_what_to_do(http: httpx.Client) -> None:
 def test_without_a_parser_the_log_says_why(poor: Server) -> None:
     line = poor.logged("no parser: /parse is answered 501")
     assert line["level"] == "warning" and "install parse-reranker-models" in line["reason"]
-
-
-def test_without_a_forward_model_it_says_so(poor: Server, http: httpx.Client) -> None:
-    answer = http.post("/surprisal", json={"text": "It rains."})
-    assert (answer.status_code, error_of(answer)["code"]) == (404, "no-forward-model")
-    with Client(poor.url) as ours, pytest.raises(ServiceError) as refused:
-        ours.surprisal("It rains.")
-    assert refused.value.code == "no-forward-model"
-    assert "reads from left to right" in error_of(answer)["message"]
-    assert http.get("/info").json()["surprisal"] is None

@@ -22,7 +22,6 @@ def test_every_path_is_described(document: dict[str, Any]) -> None:
         "/rerank",
         "/parse",
         "/score",
-        "/surprisal",
         "/validate",
         "/models",
         "/models/reload",
@@ -45,10 +44,9 @@ def test_every_path_takes_what_its_forms_say(document: dict[str, Any]) -> None:
         assert len(content["application/json"]["examples"]) == len(forms.models)
 
 
-@pytest.mark.plugins
 def test_examples_are_answered_as_described(http: httpx.Client, document: dict[str, Any]) -> None:
     tried = 0
-    for path in ("/rerank", "/score", "/surprisal", "/validate"):
+    for path in ("/rerank", "/score", "/validate"):
         operation = document["paths"][path]["post"]
         described = operation["responses"]["200"]["content"]["application/json"]["schema"]
         schema = {**described, "components": document["components"]}
@@ -65,7 +63,7 @@ def test_examples_are_answered_as_described(http: httpx.Client, document: dict[s
                 assert answer.status_code == 200, (path, answer.text)
                 jsonschema.validate(answer.json(), schema)
                 tried += 1
-    assert tried == 13  # 3 forms and text, twice; 1 for /score; 3 and text for /surprisal
+    assert tried == 9  # 3 forms and text, twice; 1 for /score
 
 
 def test_plain_answers_are_as_described(http: httpx.Client, document: dict[str, Any]) -> None:

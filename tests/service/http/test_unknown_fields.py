@@ -121,7 +121,6 @@ def test_version_2_of_cohere(http: httpx.Client) -> None:
         ("/v2/rerank", '{"documents": ["(S (NN a))"], "priority": [{"a": 1, "a": 2}]}', "a"),
         ("/parse", '{"text": "It runs.", "text": "It ran."}', "text"),
         ("/score", '{"trees": [], "trees": ["(S (NN a))"]}', "trees"),
-        ("/surprisal", '{"text": "It runs.", "beam": 1, "beam": 10}', "beam"),
         ("/validate", '{"nbest": "(S (NN a))", "nbest": "(S (NN a))"}', "nbest"),
         # In the query.
         ("/rerank?top_n=1&top_n=2", '{"nbest": "(S (NN a))"}', "top_n"),

@@ -26,7 +26,6 @@ LIMITS = {
     "max_depth": 10,
     "max_characters": 100,
     "longest": 50,
-    "max_beam": 200,
     "queue_requests": 4,
     "queue_tokens": 50,
     "queue_bytes": 40_000,

@@ -18,7 +18,7 @@ from reranker.service.requests import bodies, schemas
         ("/v2/rerank", {"documents": ["x"]}, schemas.CohereRequest),
         ("/parse", {"text": "x"}, schemas.TextToParse),
         ("/parse", {"sentences": ["x"]}, schemas.SentencesToParse),
-        ("/surprisal", {"tokens": [["x"]]}, schemas.TokensToRead),
+        ("/parse", {"tokens": [["x"]]}, schemas.TokensToParse),
         ("/score", {"trees": ["x"]}, schemas.ScoreRequest),
     ],
 )
@@ -47,7 +47,6 @@ def test_of_two_fields_one_is_refused(path: str, body: object, param: str) -> No
     [
         ("/validate", schemas.TextRequest),
         ("/parse", schemas.TextToParse),
-        ("/surprisal", schemas.TextToRead),
     ],
 )
 def test_a_plain_text_is_a_form_too(path: str, form: type) -> None:

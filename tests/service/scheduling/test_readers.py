@@ -129,7 +129,6 @@ def test_a_client_never_holds_both_children() -> None:
         ("/rerank", 100_000, True),
         ("/parse", 9_999, False),
         ("/parse", 10_000, True),
-        ("/surprisal", 10_000, True),
     ],
 )
 def test_what_takes_long_has_children_of_its_own(path: str, size: int, is_long: bool) -> None:
