@@ -10,14 +10,14 @@ from reranker.checkpoints.installed import models_in_environment, models_of
 from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import Parser, language_of
 from reranker.pipeline import Reranker
-from reranker.process.forks import Once
+from reranker.process.forks import ForkSafeCache
 from reranker.process.machine import available_cores
 from reranker.ranking.rankings import Rankings
 from reranker.text.conventions import Convention, convention_of
 from reranker.text.given import GivenText
 from reranker.text.splitting import Form
 
-_loaded = Once()
+_loaded = ForkSafeCache()
 
 
 def parse(

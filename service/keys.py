@@ -43,7 +43,7 @@ class Keys:
     def label(self, path: str, headers: Headers) -> str:
         """Return the label of a request's key, never the key itself. Open paths ask for no key."""
         keys = self._users + self._admins
-        given = _given(headers, with_basic=True) if keys and path not in OPEN_PATHS else None
+        given = _sent_key(headers, with_basic=True) if keys and path not in OPEN_PATHS else None
         return NO_KEY if given is None else _find(given, keys) or INVALID_KEY
 
     def check(self, path: str, label: str, headers: Headers) -> None:
@@ -56,7 +56,7 @@ class Keys:
         if not self._admins:
             raise RequestError(403, "no-admin-key", "no admin keys are configured")
         # Browsers attach a basic password to requests from any site's page: not enough here.
-        given = _given(headers, with_basic=False)
+        given = _sent_key(headers, with_basic=False)
         if given is None:
             raise _unauthorized(NO_KEY, headers)
         if _find(given, self._admins) is None:
@@ -98,7 +98,7 @@ def _split_label(line: str, file: Path) -> tuple[str, str]:
     return text.strip(), label
 
 
-def _given(headers: Headers, with_basic: bool) -> bytes | None:
+def _sent_key(headers: Headers, with_basic: bool) -> bytes | None:
     """Return the key in ``X-API-Key`` or ``Authorization``; browsers send basic form."""
     if key := headers.get("x-api-key"):
         return key.encode("latin-1")

@@ -17,7 +17,7 @@ from reranker.trees.tree import Tree, quoted, short_repr
 
 if TYPE_CHECKING:
     from reranker.files.text import TextFile
-    from reranker.nbest.faithful import Room
+    from reranker.nbest.faithful import GrowthLimit
 
 UNKNOWN_TAG = "XX"
 LEAST_PROBABILITY = 1e-3
@@ -83,7 +83,7 @@ class ReadOptions:
     check: Callable[[RawList], None] | None = None
     """A function called with each list before its candidates are read; its errors stop the
     reading."""
-    room: Room | None = None
+    growth_limit: GrowthLimit | None = None
     """The limit on how much longer all lists together may become than their text; None limits each
     list by itself."""
 

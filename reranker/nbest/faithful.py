@@ -41,7 +41,7 @@ from reranker.trees.tree import MAX_WORDS
 _MAX_ADDED = 10_000_000
 
 
-class Room:
+class GrowthLimit:
     """A limit on how much longer lists may become than they are written.
 
     A sentence's words are put into each candidate that hides or lacks them, so a short list of a
@@ -54,7 +54,7 @@ class Room:
         self._left = characters
 
     def give(self, sentence: Sentence) -> None:
-        """Add the allowance for a list's sentence."""
+        """Raise the limit by the length of a list's sentence."""
         self._left += _length(sentence.words)
 
     def take(self, text: str, words: Sequence[str]) -> None:
@@ -91,20 +91,20 @@ class Source(NamedTuple):
     """Repair broken candidates; None repairs only candidates of seq2seq parsers."""
     restore: bool = False
     """Rewrite candidates as bracketed trees with the sentence's words and tags."""
-    room: Room | None = None
-    """Room for all lists together; None gives each list its own."""
+    growth_limit: GrowthLimit | None = None
+    """The limit that all lists share; None gives each list a limit of its own."""
 
-    def in_room(self, sentence: Sentence | None) -> Source:
-        """Return this source with room for a list of the sentence."""
-        room = self.room or Room()
+    def with_growth_limit(self, sentence: Sentence | None) -> Source:
+        """Return this source with a growth limit that allows for a list of the sentence."""
+        growth_limit = self.growth_limit or GrowthLimit()
         if sentence:
-            room.give(sentence)
-        return self._replace(room=room)
+            growth_limit.give(sentence)
+        return self._replace(growth_limit=growth_limit)
 
-    def take_room(self, text: str, words: Sequence[str]) -> None:
-        """Count a candidate, as ``Room.take`` does."""
-        assert self.room is not None
-        self.room.take(text, words)
+    def count_growth(self, text: str, words: Sequence[str]) -> None:
+        """Count a candidate, as ``GrowthLimit.take`` does."""
+        assert self.growth_limit is not None
+        self.growth_limit.take(text, words)
 
     @property
     def repairs(self) -> bool:
@@ -171,7 +171,7 @@ def accept(
     is no ``sentence``.
     """
     sentence = sentence or raw.sentence
-    source = source.in_room(sentence)
+    source = source.with_growth_limit(sentence)
     sources: dict[Notation, Source] = {}
 
     def read(place: int, notation: Notation) -> _Parsed | Rejected:
@@ -260,7 +260,7 @@ def _parse(index: int, raw: RawCandidate, source: Source, sentence: Sentence | N
     # The authors' repair needs the number of words at once.
     count = None
     if sentence and source.repair == "authors":
-        source.take_room(raw.text, sentence.words)
+        source.count_growth(raw.text, sentence.words)
         count = len(sentence.words)
     skeleton = source.skeleton(raw.text, count)
     # The fault may be in a part that the skeleton leaves out, such as a trace.
@@ -304,7 +304,7 @@ def _with_words(parsed: _Parsed, words: tuple[str, ...], source: Source) -> _Par
     if own_words == words:
         return parsed
     if source.repairs or len(own_words) == len(words):
-        source.take_room(parsed.raw.text, words)
+        source.count_growth(parsed.raw.text, words)
     if source.repairs and len(own_words) != len(words):
         skeleton = source.skeleton(parsed.raw.text, len(words))
         parsed = parsed._replace(tokens=tuple(skeleton.tokens), skeleton=skeleton)

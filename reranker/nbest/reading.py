@@ -42,7 +42,9 @@ class NBestFile:
         if self._dialect.looks_for_blank_line:
             self._lines.look_for_blank_line()  # it says how lines make lists
         notation = self._dialect.notation
-        self.source = Source(self.name, notation, options.repair, options.restore, options.room)
+        self.source = Source(
+            self.name, notation, options.repair, options.restore, options.growth_limit
+        )
 
     def _find_format(self, wanted: str) -> str:
         head = self._lines.head

@@ -15,12 +15,12 @@ from reranker.nbest import Candidate, NBest, Rejected
 from reranker.nbest.data import Sentence
 from reranker.parsers.parser import Parser, ParserSettings, option, option_of, root_of
 from reranker.parsers.registry import create_parser, model_identity
-from reranker.process.forks import Once
+from reranker.process.forks import ForkSafeCache
 
 if TYPE_CHECKING:
     from reranker.checkpoints.members import Precision
 
-_kept = Once()  # parsers by choice: created once, kept for the next call
+_kept = ForkSafeCache()  # parsers by choice: created once, kept for the next call
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,14 +51,15 @@ def restart_after_fork(owner: T, begin: Callable[[T], None]) -> None:
     _forks.begin[owner] = begin
 
 
-class Once:
-    """Values by key, each created once, by the first thread that asks. A forked child has the
-    values, too, with a new lock, since a thread of its parent may have held the old one."""
+class ForkSafeCache:
+    """A cache of values by key; the first thread that asks for a key creates its value. A forked
+    child keeps the values and gets a new lock, since a thread of its parent may have held the old
+    one."""
 
     def __init__(self) -> None:
         self._values: dict[object, Any] = {}
         self._renew()
-        restart_after_fork(self, Once._renew)
+        restart_after_fork(self, ForkSafeCache._renew)
 
     def get(self, key: object, make: Callable[[], T]) -> T:
         """Return the value for the key, created by ``make`` on the first request."""

@@ -14,7 +14,7 @@ from reranker.files.text import TextInMemory
 from reranker.files.visible import shown_id
 from reranker.nbest import NBest, ReadOptions, Rejected, Sentence, from_candidates, read_nbest
 from reranker.nbest.dialects.registry import DIALECTS, load
-from reranker.nbest.faithful import Room, Source
+from reranker.nbest.faithful import GrowthLimit, Source
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import split_words
 from reranker.process.cancellation import Cancellation
@@ -28,16 +28,16 @@ _Entries = Sequence[str | schemas.CandidateEntry | schemas.DocumentEntry]
 _MOST_ADDED = 50_000
 
 
-class _Bounds(Room):
-    """The limits of the lists of a request, and the room that they share: a request that exceeds
-    them is refused with RequestError 422."""
+class _Bounds(GrowthLimit):
+    """The limits of a request's lists, and the growth limit that the lists share. A request that
+    exceeds a limit is refused with RequestError 422."""
 
     def __init__(self, limits: Limits, field: str) -> None:
         super().__init__(_MOST_ADDED)
         self.limits, self.field = limits, field
 
     def take(self, text: str, words: Sequence[str]) -> None:
-        """Take room for words."""
+        """Count a candidate before ``words`` are put into it."""
         self.check_words(words)
         try:
             super().take(text, words)
@@ -145,7 +145,7 @@ def _from_text(
         beam=body.beam,
         # Before each candidate takes its sentence's length.
         check=lambda raw: bounds.check_length(raw.id, next(numbers), len(raw.candidates)),
-        room=bounds,
+        growth_limit=bounds,
     )
     try:
         # A text/plain body may have bytes that are not UTF-8.
@@ -158,8 +158,8 @@ def _from_text(
         raise RequestError(422, "unreadable", str(error), "nbest") from error
 
 
-def _from_sentences(body: schemas.SentencesRequest, room: Room) -> Iterator[NBest]:
-    source = _source(body.format, room, body.repair)
+def _from_sentences(body: schemas.SentencesRequest, growth_limit: GrowthLimit) -> Iterator[NBest]:
+    source = _source(body.format, growth_limit, body.repair)
     for position, given in enumerate(body.sentences):
         name = str(position) if given.id is None else given.id
         try:
@@ -206,12 +206,12 @@ def _tree(entry: str | schemas.CandidateEntry | schemas.DocumentEntry) -> str:
     return entry if isinstance(entry, str) else entry.tree
 
 
-def _source(format_name: str, room: Room, repair: bool | None = None) -> Source:
+def _source(format_name: str, growth_limit: GrowthLimit, repair: bool | None = None) -> Source:
     """Return the source of trees of a format; in many, each tree shows its own notation."""
     if format_name == "ptb":
-        return Source("the request", Notation.BRACKETS, repair, room=room)
+        return Source("the request", Notation.BRACKETS, repair, growth_limit=growth_limit)
     notation = load(format_name).notation if format_name in DIALECTS else None
-    return Source("the request", notation, repair, room=room)
+    return Source("the request", notation, repair, growth_limit=growth_limit)
 
 
 def _within(

@@ -16,7 +16,7 @@ from reranker.errors import InputError
 from reranker.parsers import choice
 from reranker.parsers.choice import OPTIONS, ParserChoice
 from reranker.parsers.parser import ParserSettings
-from reranker.process.forks import Once
+from reranker.process.forks import ForkSafeCache
 from tests.reranker.span_models import save_spans
 from tests.waiting import at_once
 
@@ -120,7 +120,7 @@ def test_the_readme_s_first_tree(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_loaded_is_kept_and_shared(
     models: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded, parsers = Once(), Once()
+    loaded, parsers = ForkSafeCache(), ForkSafeCache()
     monkeypatch.setattr(defaults, "_loaded", loaded)
     monkeypatch.setattr(choice, "_kept", parsers)
     found = at_once(4, lambda: reranker.parse("It runs.", models=models)[0].tree)
@@ -157,8 +157,8 @@ def test_an_unknown_parser() -> None:
 def test_where_nothing_is_installed_it_is_said_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(defaults, "_loaded", Once())
-    monkeypatch.setattr(choice, "_kept", Once())
+    monkeypatch.setattr(defaults, "_loaded", ForkSafeCache())
+    monkeypatch.setattr(choice, "_kept", ForkSafeCache())
     monkeypatch.setattr(installed, "__file__", str(tmp_path / "a" / "b" / "c.py"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     with pytest.raises(InputError, match=r"install .*parse-reranker"):

@@ -20,7 +20,7 @@ from reranker.models import Features, LanguageModel
 from reranker.models.language_model import State
 from reranker.models.layer import Layer
 from reranker.models.products import bulk_rows, linear, packed
-from reranker.process.forks import Once
+from reranker.process.forks import ForkSafeCache
 
 Numbers = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -53,7 +53,7 @@ class ForwardModels:
                     "probabilities cannot be averaged: name only one of them"
                 )
         self.members = tuple(forward)
-        self.kept = Once()
+        self.kept = ForkSafeCache()
         """What is computed of the models once."""
         self.vocabulary: Vocabulary = forward[0].vocabulary
         symbols = self.vocabulary.symbols

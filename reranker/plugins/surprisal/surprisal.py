@@ -27,7 +27,7 @@ from reranker.plugins.surprisal.sentence import (
 )
 from reranker.plugins.surprisal.spelling import Spelling
 from reranker.process.cancellation import Cancellation, result_of
-from reranker.process.forks import Once, submitted
+from reranker.process.forks import ForkSafeCache, submitted
 from reranker.text.conventions import Convention, convention_of
 from reranker.text.given import GivenText, checked_text, sentences, warn_about_words
 from reranker.text.reading import TextSentence
@@ -51,7 +51,7 @@ HINDSIGHT = "hindsight"
 _IN_UNITS = MEASURES[:6]
 _WAITING = 4  # sentences for each thread, finished ones that wait for their turn included
 
-_loaded = Once()
+_loaded = ForkSafeCache()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

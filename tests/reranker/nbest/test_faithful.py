@@ -8,7 +8,7 @@ from reranker.errors import InputError
 from reranker.files.text import MAX_LINE
 from reranker.nbest import NBest, Sentence
 from reranker.nbest.data import RawCandidate, RawList, Repair
-from reranker.nbest.faithful import Room, Source, accept
+from reranker.nbest.faithful import GrowthLimit, Source, accept
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import printable
 from reranker.trees.linearize import linearize
@@ -265,7 +265,7 @@ def test_a_repair_within_a_trace_is_one_too() -> None:
 
 def with_room(characters: int, words: str, *texts: str, notation: Notation = LINEARIZED) -> NBest:
     found = [RawCandidate(line, text) for line, text in enumerate(texts, 1)]
-    source = Source("f", notation, repair=True, room=Room(characters))
+    source = Source("f", notation, repair=True, growth_limit=GrowthLimit(characters))
     return accept(RawList("s1", 1, found), source, Sentence(tuple(words.split())))
 
 
@@ -304,5 +304,5 @@ def test_words_of_the_first_candidate_take_room() -> None:
     raw = RawList(
         "s1", 1, [RawCandidate(1, f"(S {'a ' * 20})S")] + [RawCandidate(2, "(S XX )S")] * 9
     )
-    nbest = accept(raw, Source("f", LINEARIZED, room=Room(95)))
+    nbest = accept(raw, Source("f", LINEARIZED, growth_limit=GrowthLimit(95)))
     assert [each.index for each in nbest.candidates] == [0, 1, 2, 3]
