@@ -7,7 +7,7 @@ queue_requests    requests at once (``Shares``)        the client, until its ans
 queue_bytes       bytes of bodies (``BodyBytes``)      the same; small bodies are always received
 queue_tokens      tokens that wait (``Shares``)        the client, until they are scored
 client_rate       requests a second (``Rate``)         the client, for ten seconds
-the deadline      time to score or parse               nobody: ``amount_ahead`` is an estimate
+the deadline      time to score or parse               nobody: ``work_before`` is an estimate
 connections       connections (``Connections``)        the address, until they are closed: not 429
 ================  ===================================  =============================================
 
@@ -64,7 +64,7 @@ def _pause(seconds: float) -> int:
     return math.ceil(min(_LONGEST_PAUSE, max(1.0, seconds)))
 
 
-def amount_ahead(client: str, amount: float, waiting: Sequence[tuple[str, float]]) -> float:
+def work_before(client: str, amount: float, waiting: Sequence[tuple[str, float]]) -> float:
     """Return how much of the waiting work will probably be done before the last piece of a request
     of this amount, given that clients take turns, and so do a client's requests. ``waiting`` has
     the client and the rest of each other request."""

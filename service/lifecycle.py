@@ -216,7 +216,7 @@ class Service:
                 deadline,
                 client,
                 getattr(contents.asked, "return_token_scores", False),
-                self.engines.queue.piece_tokens,
+                self.engines.queue.costs.piece_tokens,
                 contents.sentences,
                 self.settings.candidates,
                 best,

@@ -25,7 +25,8 @@ from reranker.scoring.distinct import DistinctCandidates
 from reranker.service.children.scoring import BatchScores, Best, Models, ScoringChild, ToScore
 from reranker.service.errors import Lost, RequestError, described, draining, unavailable
 from reranker.service.metrics import Metrics
-from reranker.service.scheduling.queue import EngineSlots, Queue, Slot
+from reranker.service.scheduling.queue import Queue
+from reranker.service.scheduling.slots import EngineSlots, Slot
 from reranker.service.scheduling.work import Piece, Work
 from reranker.service.settings import Settings
 from reranker.text.reading import TextSentence
@@ -116,7 +117,7 @@ class Engines:
         for engine in self._engines:
             tokens, seconds, *_ = self._warm_up(engine, models)
             self._warm_up_parser(engine, models)
-            self.queue.learn_again(tokens, seconds)
+            self.queue.costs.learn_again(tokens, seconds)
 
     def forget_unused(self) -> None:
         """Have the children forget the models that nobody uses any more."""
@@ -201,9 +202,9 @@ class Engines:
     def _start_here(self, engine: Engine) -> None:
         while (models := self._current()) is not None:
             try:
-                self.queue.learn_first(*self._warm_up(engine, models))
+                self.queue.costs.learn_first(*self._warm_up(engine, models))
                 for first, seconds in self._warm_up_parser(engine, models):
-                    self.queue.learn_kind(first.kind, first.tokens, seconds)
+                    self.queue.costs.learn_kind(first.kind, first.tokens, seconds)
                 for slot in engine.slots:
                     if slot is not engine.slots.main:  # its threads' first list is slow, too
                         _score_first(engine, slot, models, _SHORT)
@@ -300,7 +301,7 @@ class Engines:
             scored = _scored_tokens(result)
         self._metrics.scored(scored, len({piece.work for piece in batch}), seconds)
         if slot is slot.engine.main and not slot.was_paused:
-            self.queue.learn_speed(tokens, seconds, batch[0].work.kind)
+            self.queue.costs.learn_speed(tokens, seconds, batch[0].work.kind)
         for took in result.parser_seconds:
             self._metrics.parser_seconds.observe(took)
         for fault in result.faults:

@@ -150,7 +150,7 @@ def test_certainty_is_computed_for_answers_that_tell_it(listwise: Running) -> No
 
 def test_the_speed_of_sentences_is_known_from_the_start(listwise: Running) -> None:
     """Speeds of all their candidates, and of the best tree alone."""
-    known = listwise.engines.queue._token_costs
+    known = listwise.engines.queue.costs.of_kind
     assert known.keys() >= {Kind(True, False), Kind(True, True)} and min(known.values()) > 0
 
 
@@ -174,7 +174,7 @@ def test_who_was_paused_is_answered_all_the_same(
     """A batch that cannot go on by itself is paused for another client, and then answered."""
     held, short = flat("We", gate.word), flat("We", "saw")
     queue = listwise.engines.queue
-    queue.learn_first(40, 1)  # however fast this machine is, neither is very small
+    queue.costs.learn_first(40, 1)  # however fast this machine is, neither is very small
     ends: list[str] = []
 
     async def ask(name: str, *lists: NBest) -> list[Sequence[Scored | None]]:

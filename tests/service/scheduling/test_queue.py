@@ -18,7 +18,8 @@ from reranker.ranking import Weighing
 from reranker.service.children.scoring import Best
 from reranker.service.errors import RequestError
 from reranker.service.metrics import Metrics
-from reranker.service.scheduling.queue import EngineSlots, Queue, Slot
+from reranker.service.scheduling.queue import Queue
+from reranker.service.scheduling.slots import EngineSlots, Slot
 from reranker.service.scheduling.work import AHEAD, Kind, Work
 from reranker.service.settings import Settings
 from reranker.text.reading import TextSentence
@@ -34,7 +35,7 @@ def queue_of(speed: float, **settings: float) -> Queue:
     """Return a queue without threads, so that tests choose when a slot takes work."""
     given = {"models": ["none"], "threads": 1, **settings}
     made = Queue(Settings.model_validate(given), Metrics())
-    made.speed, made.batch_wait = speed, 0.0
+    made.costs.speed, made.batch_wait = speed, 0.0
     return made
 
 
@@ -48,7 +49,7 @@ def asked(client: str, *sizes: int, seconds: float = 1000) -> Work:
 def queue_that_scores(busy: Work) -> Queue:
     """Return a queue with three lists, one after another; ``busy2`` is in the slot."""
     queue = queue_of(80)
-    queue.learn_first(80, 1)
+    queue.costs.learn_first(80, 1)
     queue.add(busy)
     assert [taken(queue) for _ in range(3)] == [["busy0"], ["busy1"], ["busy2"]]
     return queue
@@ -203,7 +204,7 @@ def test_a_text_is_refused_if_it_would_be_late_not_for_its_length() -> None:
 def test_who_comes_back_has_what_it_had() -> None:
     """A list a batch, 80 tokens ahead: a client that asks repeatedly is not new each time."""
     queue = queue_of(80)
-    queue.learn_first(80, 1)
+    queue.costs.learn_first(80, 1)
     queue.add(asked("busy", *[41] * 20))
     for turn in range(4):
         queue.add(asked("again", 41))
@@ -216,7 +217,7 @@ def test_who_comes_back_has_what_it_had() -> None:
 def test_the_shortest_list_counts_as_what_it_takes() -> None:
     """It counts as much as one of 60 tokens: six of a flood are scored while five of 75 are."""
     queue = queue_of(80)
-    queue.learn_first(40, 0.5, 60 / 80)
+    queue.costs.learn_first(40, 0.5, 60 / 80)
     queue.add(asked("long", *[75] * 20))
     for _ in range(30):
         queue.add(asked("short", 10))
@@ -238,32 +239,32 @@ def test_batches_take_half_a_second() -> None:
     queue = queue_of(100)
     queue.add(asked("a", *[20] * 20))
     assert len(taken(queue)) == 2
-    queue.learn_speed(40, 0.1)
-    assert queue.speed == pytest.approx(190)
+    queue.costs.learn_speed(40, 0.1)
+    assert queue.costs.speed == pytest.approx(190)
     assert len(taken(queue)) == 4
-    assert (queue.batch_tokens, queue.piece_tokens) == (95, 380)
+    assert (queue.costs.batch_tokens, queue.costs.piece_tokens) == (95, 380)
 
 
 def test_each_kind_of_work_has_a_speed() -> None:
     """40 list tokens a batch: the six of a sentence take as long as two, and later as 2.5."""
     queue, work = queue_of(80), text("a", 100)
-    queue.learn_kind(work.kind, 6, 2 / 80)
+    queue.costs.learn_kind(work.kind, 6, 2 / 80)
     queue.add(work)
     assert len(taken(queue)) == 20
     queue.deliver(work, 20)
-    queue.learn_speed(6, 1, work.kind)  # small batches are slower
+    queue.costs.learn_speed(6, 1, work.kind)  # small batches are slower
     assert len(taken(queue)) == 20
     queue.deliver(work, 40)
-    queue.learn_speed(120, 1.5, work.kind)
+    queue.costs.learn_speed(120, 1.5, work.kind)
     assert len(taken(queue)) == 16
-    assert queue.speed == 80
+    assert queue.costs.speed == 80
 
 
 @pytest.mark.parametrize(("batch_tokens", "lists"), [(1000, 12), (50, 5)])
 def test_lists_whose_best_are_wanted_have_another_speed(batch_tokens: int, lists: int) -> None:
     """Three times as many take half a second, if so many tokens are allowed in a batch."""
     queue = queue_of(80, batch_tokens=batch_tokens)
-    queue.learn_kind(Kind(is_text=False, is_best=True), 30, 10 / 80)
+    queue.costs.learn_kind(Kind(is_text=False, is_best=True), 30, 10 / 80)
     best, every = asked("best", *[10] * 30), asked("every", *[10] * 30)
     best.best = Best(Weighing(), 1)
     queue.add(best)
@@ -275,7 +276,7 @@ def test_a_faster_kind_is_refused_later() -> None:
     """Five minutes may pass before a text whose 60,000 tokens take 750 s, or a third of that."""
     for cost, is_admitted in ((1, False), (3, True)):
         queue, late = queue_of(80), text("late", 10_000)
-        queue.learn_kind(late.kind, 80 * cost, 1)
+        queue.costs.learn_kind(late.kind, 80 * cost, 1)
         queue.add(text("a", 10_000))
         late.deadline = time.monotonic() + 600
         with contextlib.nullcontext() if is_admitted else pytest.raises(RequestError):
@@ -285,14 +286,14 @@ def test_a_faster_kind_is_refused_later() -> None:
 def test_slower_models_get_smaller_batches() -> None:
     """A first list may take three times as long because of others scored beside it."""
     queue = queue_of(100)
-    queue.learn_first(100, 1)
-    queue.learn_again(100, 3)
-    queue.speed = 0
-    assert queue.batch_tokens == 25
-    queue.learn_again(100, 30)
-    assert queue.batch_tokens == 2
-    queue.learn_again(100, 1)
-    assert queue.batch_tokens == 25
+    queue.costs.learn_first(100, 1)
+    queue.costs.learn_again(100, 3)
+    queue.costs.speed = 0
+    assert queue.costs.batch_tokens == 25
+    queue.costs.learn_again(100, 30)
+    assert queue.costs.batch_tokens == 2
+    queue.costs.learn_again(100, 1)
+    assert queue.costs.batch_tokens == 25
 
 
 def test_very_small_requests_need_no_long_batch_to_end() -> None:
@@ -321,7 +322,7 @@ def test_very_small_texts_join_short_batches_of_texts() -> None:
     """At 120 tokens a second short batches of sentences have up to 30, and they are for who comes
     first; a sentence has six, and a request of up to six is very small."""
     queue = queue_of(120)
-    queue.learn_first(120, 1)
+    queue.costs.learn_first(120, 1)
     for work in (text("new", 3), text("small", 1), text("newer", 4)):
         queue.add(work)
     assert taken(queue) == ["new0", "small0", "newer0", "new1", "newer1"]
@@ -362,7 +363,7 @@ def test_only_slots_that_might_take_something_are_woken(monkeypatch: pytest.Monk
     assert woken_by(lambda: queue.add(asked("long", *[90] * 3))) == {0}
     assert woken_by(lambda: taken(queue)) == {0, 1, 2}
     assert woken_by(lambda: queue.add(asked("short", 10))) == {0, 1, 2}
-    queue.learn_first(200, 1)
+    queue.costs.learn_first(200, 1)
     queue.drop(main, all_waiting=True)
     queue.add(asked("short, not very small", 15))
     assert taken(queue) and not main.may_pause
@@ -372,7 +373,7 @@ def test_only_slots_that_might_take_something_are_woken(monkeypatch: pytest.Monk
 def test_a_flood_of_very_small_requests_does_not_come_before_others() -> None:
     """Twenty of them are ahead of others by a second."""
     queue = queue_of(200)
-    queue.learn_first(200, 1)
+    queue.costs.learn_first(200, 1)
     queue.add(asked("huge", *[140] * 10))
     assert [taken(queue) for _ in range(3)] == [["huge0"], ["huge1"], ["huge2"]]
     passed = 0
@@ -457,7 +458,7 @@ def test_who_gives_up_does_not_keep_others_paused() -> None:
 def test_who_comes_first_does_not_wait_for_others_pieces() -> None:
     """200 tokens ahead in batches of 30; then half as many are a batch."""
     queue = queue_of(200)
-    queue.learn_first(200, 1)
+    queue.costs.learn_first(200, 1)
     queue.add(asked("busy", *[25] * 30))
     assert [len(taken(queue)) for _ in range(10)] == [1, 1, 1, 1, 1, 1, 1, 1, 4, 4]
     queue.add(asked("new", 17, 13))
@@ -468,7 +469,7 @@ def test_who_comes_first_does_not_wait_for_others_pieces() -> None:
 def test_a_long_tree_takes_as_long_as_it_is() -> None:
     """100 tokens a second, of one tree only 20: 12 tokens take 0.6 seconds."""
     queue = queue_that_scores(asked("busy", *[41] * 20))
-    queue.learn_first(100, 1, shortest=0.01, step=0.05)
+    queue.costs.learn_first(100, 1, shortest=0.01, step=0.05)
     queue.add(asked("long tree", 12))
     for slot in (slots(queue).first, slots(queue).small):
         assert not queue._next(slot, None)
