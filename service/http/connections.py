@@ -1,8 +1,7 @@
-"""uvicorn's HTTP/1.1 with a limit on connections, with a time limit on clients that never finish a
-request, with answers that arrive although more of the request was to come, and with errors in the
-form of all others.
+"""uvicorn's HTTP/1.1 with limits: on connections, and on the time of clients that never finish a
+request. An answer arrives even if more of the request was to come, and all errors have one form.
 
-It relies on parts of uvicorn that are not documented, so pyproject.toml bounds its version.
+This module relies on undocumented parts of uvicorn, so pyproject.toml bounds its version.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import sys
 import uuid
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
 import h11
 import structlog
@@ -28,20 +27,21 @@ from reranker.service.lifecycle import Service
 
 _LOGGER = structlog.get_logger("rerank.request")
 
-# Of an answer that waits for a client, at most so much may be left after ``body_seconds``.
+# The largest share of an answer that a client may leave unread for ``body_seconds``.
 _UNREAD_SHARE = 0.9
 
 _CLOSING_SECONDS = 1
-"""For the client to read an answer to what was not a request, and to close."""
+"""Seconds a connection stays open after a malformed request, so that the client can read the
+refusal."""
 
 _DROPPED_BODIES = 4
-"""So many of the longest bodies may arrive after an answer that closes the connection."""
+"""Number of the longest bodies that may still arrive after an answer that closes the connection."""
 
 _SPARE = 16
-"""So many connections may ask for health when no other is taken."""
+"""Connections that may ask for health while all others are taken."""
 
 _OWN_FILES = 128
-"""File descriptors for anything but connections."""
+"""File descriptors kept for files and pipes of the service."""
 
 _MOST_FILES = 65_536
 
@@ -57,7 +57,7 @@ def raise_file_limit() -> int:
 
 
 class _Transport:
-    """A connection's transport as uvicorn sees it: ``close`` is ours."""
+    """A connection's transport as uvicorn sees it, with another ``close``."""
 
     def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
         self._transport = transport
@@ -67,165 +67,174 @@ class _Transport:
         return getattr(self._transport, name)
 
 
-def bounded(service: Service) -> type[H11Protocol]:
-    """Return a protocol that allows ``body_seconds`` for the headers of a request, as long for the
-    rest of a body after its answer, and for every tenth of an answer; in between, ``read_body``
-    watches over the body."""
-    settings = service.settings
-    seconds = settings.body_seconds
-    most_dropped = _DROPPED_BODIES * settings.max_body_bytes
-    most = max(1, min(settings.connections, raise_file_limit() - _OWN_FILES - _SPARE))
-    connections: Connections[Bounded] = Connections(
-        most, min(most, settings.address_connections), _SPARE, settings.forwarded_allow_ips
-    )
-    service.metrics.connections.set_function(lambda: connections.total)
+class ConnectionLimits:
+    """The limits on a service's connections, and the connections that are open."""
 
-    class Bounded(H11Protocol):
-        address = ""
-        is_spare = False
-        _deadline: asyncio.TimerHandle | None = None
-        _reading: asyncio.TimerHandle | None = None
-        _is_over = False
-        _dropped = 0
+    def __init__(self, service: Service) -> None:
+        settings, self.metrics = service.settings, service.metrics
+        self.seconds = settings.body_seconds
+        self.dropped_bytes = _DROPPED_BODIES * settings.max_body_bytes
+        most = max(1, min(settings.connections, raise_file_limit() - _OWN_FILES - _SPARE))
+        self.connections: Connections[BoundedProtocol] = Connections(
+            most, min(most, settings.address_connections), _SPARE, settings.forwarded_allow_ips
+        )
+        self.metrics.connections.set_function(lambda: self.connections.total)
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            self._real_transport = transport
-            self.transport = _Transport(transport, self._close)  # type: ignore[assignment]
-            self.address = network(self.client[0].partition("%")[0] if self.client else "unknown")
-            if (closed := connections.add(self)) is not None:
-                reason = "spare" if closed.is_spare else "idle"
-                service.metrics.refused_connections.labels(reason).inc()
-                closed._really_close()
-            self.is_spare = connections.is_spare(self)
-            if self.is_spare:
-                self.app = _only_health(self.app)
+
+class BoundedProtocol(H11Protocol):
+    """A connection. ``body_seconds`` is the time for the headers of a request, for the rest of a
+    body after its answer, and for the client to read a tenth of its answer; in between,
+    ``read_body`` watches over the body."""
+
+    limits: ClassVar[ConnectionLimits]
+    address = ""
+    is_spare = False
+    _deadline: asyncio.TimerHandle | None = None
+    _reading: asyncio.TimerHandle | None = None
+    _is_over = False
+    _dropped = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._real_transport = transport
+        self.transport = _Transport(transport, self._close)  # type: ignore[assignment]
+        self.address = network(self.client[0].partition("%")[0] if self.client else "unknown")
+        if (closed := self.limits.connections.add(self)) is not None:
+            reason = "spare" if closed.is_spare else "idle"
+            self.limits.metrics.refused_connections.labels(reason).inc()
+            closed._really_close()
+        self.is_spare = self.limits.connections.is_spare(self)
+        if self.is_spare:
+            self.app = _only_health(self.app)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        if not self._is_over:
+            super().data_received(data)
             self._watch()
+            return
+        self._dropped += len(data)
+        if self._dropped > self.limits.dropped_bytes:
+            self._really_close()
 
-        def data_received(self, data: bytes) -> None:
-            if not self._is_over:
-                super().data_received(data)
-                self._watch()
-                return
-            self._dropped += len(data)
-            if self._dropped > most_dropped:
-                self._really_close()
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.limits.connections.remove(self)
+        self._stop_watching()
+        if self._reading is not None:
+            self._reading.cancel()
+        self._unset_keepalive_if_required()
+        # These refer to the connection: together they would wait for the garbage collection.
+        self.transport = self._real_transport
+        self.cycle = None  # type: ignore[assignment]
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            super().connection_lost(exc)
-            connections.remove(self)
-            self._stop_watching()
-            if self._reading is not None:
-                self._reading.cancel()
-            self._unset_keepalive_if_required()
-            # These refer to the connection: together they would wait for the garbage collection.
-            self.transport = self._real_transport
-            self.cycle = None  # type: ignore[assignment]
+    def _unsupported_upgrade_warning(self) -> None:
+        """Log nothing: a wish to upgrade, for instance to a websocket, is no fault, and the request
+        is answered as one without it."""
 
-        def _unsupported_upgrade_warning(self) -> None:
-            """Log nothing: an upgrade, to a websocket for instance, is the client's wish and no
-            fault, and the request is answered as if it had no such wish."""
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.is_spare:
+            self._really_close()
+        elif self.cycle is None or self.cycle.response_complete:
+            self.limits.connections.rest(self)
 
-        def on_response_complete(self) -> None:
-            super().on_response_complete()
-            if self.is_spare:
-                self._really_close()
-            elif self.cycle is None or self.cycle.response_complete:
-                connections.rest(self)
+    def pause_writing(self) -> None:
+        """Begin to watch a client that reads more slowly than the service writes."""
+        super().pause_writing()
+        self._expect_reading()
 
-        def pause_writing(self) -> None:
-            """Begin to watch a client that reads more slowly than the service writes."""
-            super().pause_writing()
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+
+    def _expect_reading(self) -> None:
+        unread = self.transport.get_write_buffer_size()
+        self._reading = self.loop.call_later(self.limits.seconds, self._check_reading, unread)
+
+    def _check_reading(self, before: int) -> None:
+        """Close on a client that has read next to nothing of what waited for it."""
+        if self.transport.get_write_buffer_size() > _UNREAD_SHARE * before:
+            self.limits.metrics.dropped.labels("slow-reader").inc()
+            self.transport.abort()
+        else:
             self._expect_reading()
 
-        def resume_writing(self) -> None:
-            super().resume_writing()
-            if self._reading is not None:
-                self._reading.cancel()
-                self._reading = None
-
-        def _expect_reading(self) -> None:
-            unread = self.transport.get_write_buffer_size()
-            self._reading = self.loop.call_later(seconds, self._check_reading, unread)
-
-        def _check_reading(self, before: int) -> None:
-            """Close on a client that has read next to nothing of what waited for it."""
-            if self.transport.get_write_buffer_size() > _UNREAD_SHARE * before:
-                service.metrics.dropped.labels("slow-reader").inc()
-                self.transport.abort()
-            else:
-                self._expect_reading()
-
-        def _watch(self) -> None:
-            """Start the clock, or stop it once the headers or the body are complete."""
-            if self._is_over:
-                return
-            is_left_over = self.conn.our_state is h11.DONE
-            if self.conn.their_state is not h11.IDLE and not is_left_over:
-                connections.begin(self)
-                self._stop_watching()
-            elif self._deadline is None:
-                self._deadline = self.loop.call_later(seconds, self._give_up)
-
-        def _stop_watching(self) -> None:
-            if self._deadline is not None:
-                self._deadline.cancel()
-                self._deadline = None
-
-        def _give_up(self) -> None:
-            # Only a client that sent something expects an answer.
-            if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
-                service.metrics.dropped.labels("slow-head").inc()
-                message = f"the headers did not arrive within body_seconds = {seconds:g}"
-                self._refuse(RequestError(408, "slow-head", message))
-            else:
-                self._really_close()
-
-        def send_400_response(self, msg: str) -> None:
-            """Refuse what is not HTTP; uvicorn calls this while it handles h11's error."""
-            if self.cycle is not None:
-                # An answer that is still being computed must not follow.
-                self.cycle.disconnected = True
-                self.cycle.message_event.set()
-            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-                self._refuse(_malformed(sys.exception()))
-            else:
-                self._really_close()
-
-        def _refuse(self, error: RequestError) -> None:
-            """Answer what never became a request; no other part of the service sees it."""
-            service.metrics.requests.labels("other", "other", str(error.status)).inc()
-            request_id = uuid.uuid4().hex
-            client = self.client[0] if self.client else "unknown"
-            _LOGGER.info(error.code, request_id=request_id, status=error.status, client=client)
-            self.transport.write(_as_http(error, request_id))
-            self._end(_CLOSING_SECONDS)
-
-        def _close(self) -> None:
-            """Close in order; uvicorn calls this after the last answer, and when it shuts down."""
-            if self.conn.their_state is not h11.SEND_BODY:
-                self._really_close()
-            elif not self._is_over:
-                self._end(seconds)
-
-        def _end(self, seconds: float) -> None:
-            """Send nothing more, and drop for so long what still arrives. Closed at once, with more
-            of the request unread, the connection would be reset, and the client might never see
-            the answer."""
-            self._is_over = True
+    def _watch(self) -> None:
+        """Start the clock for the headers, or stop the clock once a request has begun."""
+        if self._is_over:
+            return
+        is_left_over = self.conn.our_state is h11.DONE
+        if self.conn.their_state is not h11.IDLE and not is_left_over:
+            self.limits.connections.begin(self)
             self._stop_watching()
-            try:
-                self.transport.write_eof()
-            except OSError:  # the client has reset the connection, which the loop is yet to see
-                self._really_close()
-                return
-            self.flow.resume_reading()
-            self._deadline = self.loop.call_later(seconds, self._really_close)
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(self.limits.seconds, self._give_up)
 
-        def _really_close(self) -> None:
-            self._real_transport.close()
+    def _stop_watching(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
-    return Bounded
+    def _give_up(self) -> None:
+        # Only a client that sent something expects an answer.
+        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+            self.limits.metrics.dropped.labels("slow-head").inc()
+            message = f"the headers did not arrive within body_seconds = {self.limits.seconds:g}"
+            self._refuse(RequestError(408, "slow-head", message))
+        else:
+            self._really_close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse bytes that are not HTTP; uvicorn calls this while it handles h11's error."""
+        if self.cycle is not None:
+            # An answer that is still being computed must not follow.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self._refuse(_malformed(sys.exception()))
+        else:
+            self._really_close()
+
+    def _refuse(self, error: RequestError) -> None:
+        """Answer bytes that never became a request; no other part of the service sees them."""
+        self.limits.metrics.requests.labels("other", "other", str(error.status)).inc()
+        request_id = uuid.uuid4().hex
+        client = self.client[0] if self.client else "unknown"
+        _LOGGER.info(error.code, request_id=request_id, status=error.status, client=client)
+        self.transport.write(_as_http(error, request_id))
+        self._end(_CLOSING_SECONDS)
+
+    def _close(self) -> None:
+        """Close in order; uvicorn calls this after the last answer, and when it shuts down."""
+        if self.conn.their_state is not h11.SEND_BODY:
+            self._really_close()
+        elif not self._is_over:
+            self._end(self.limits.seconds)
+
+    def _end(self, seconds: float) -> None:
+        """Send no more, and drop the bytes that still arrive for some seconds. If the connection
+        were closed at once, with more of the request unread, it would be reset, and the client
+        might never see the answer."""
+        self._is_over = True
+        self._stop_watching()
+        try:
+            self.transport.write_eof()
+        except OSError:  # the client has reset the connection, which the loop is yet to see
+            self._really_close()
+            return
+        self.flow.resume_reading()
+        self._deadline = self.loop.call_later(seconds, self._really_close)
+
+    def _really_close(self) -> None:
+        self._real_transport.close()
+
+
+def bounded(service: Service) -> type[H11Protocol]:
+    """Return the protocol of a service's connections: uvicorn creates one for each."""
+    return type("Bounded", (BoundedProtocol,), {"limits": ConnectionLimits(service)})
 
 
 def _only_health(app: ASGIApp) -> ASGIApp:
