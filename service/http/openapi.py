@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
@@ -12,6 +14,11 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from reranker.service.http.envelope import JSONLine
 from reranker.service.requests import schemas
+
+EXAMPLES: dict[str, Any] = json.loads(
+    Path(schemas.__file__).with_name("examples.json").read_bytes()
+)
+"""A body of each form, by the name of the form's model."""
 
 _REFERENCE = "#/components/schemas/{model}"
 _ERRORS = {
@@ -41,23 +48,19 @@ def _route(answer: Any, errors: tuple[int, ...], **extra: Any) -> dict[str, Any]
     return {"response_model": None, "responses": responses, "openapi_extra": extra}
 
 
-def _example(model: type[BaseModel]) -> Any:
-    return model.model_json_schema()["examples"][0]
-
-
 def _body(path: str) -> dict[str, Any]:
     """Return the body that a path takes: one of its forms, or perhaps a text."""
     forms = schemas.FORMS[path]
     models = forms.models.values()
     references = [{"$ref": _REFERENCE.format(model=model.__name__)} for model in models]
     examples = {
-        str(model.model_config.get("title", model.__name__)): {"value": _example(model)}
+        str(model.model_config.get("title", model.__name__)): {"value": EXAMPLES[model.__name__]}
         for model in models
     }
     schema = references[0] if len(references) == 1 else {"anyOf": references}
     content: dict[str, Any] = {"application/json": {"schema": schema, "examples": examples}}
     if (field := forms.text) is not None:
-        text = _example(forms.models[field])[field]
+        text = EXAMPLES[forms.models[field].__name__][field]
         content["text/plain"] = {"schema": {"type": "string", "minLength": 1}, "example": text}
     return {"required": True, "content": content}
 
@@ -111,6 +114,8 @@ def written(app: FastAPI, has_keys: bool) -> bytes:
     ]
     _, definitions = models_json_schema(models, ref_template=_REFERENCE)
     components["schemas"] |= definitions["$defs"]
+    for name, example in EXAMPLES.items():
+        components["schemas"][name]["examples"] = [example]
     if has_keys:
         components["securitySchemes"] = {
             "bearer": {"type": "http", "scheme": "bearer"},

@@ -1,7 +1,7 @@
 """The fields of requests and answers; ``/docs`` and ``/openapi.json`` show them.
 
 Requests are strict: an unknown field, or a string for a number, is an error that names it. The form
-for clients of Cohere's service also has the fields that those send and that change nothing here.
+for clients of Cohere's service also has fields that these clients send and that are ignored here.
 """
 
 from __future__ import annotations
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 else:
     Format = Literal[("auto", "ptb", *FORMATS)]
 
-_TREES: list[Any] = [
-    "(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .)))",
-    "(S1 (NP (NP (PRP It)) (NP (NNS runs)) (. .)))",
-]
-
 
 def _whole(value: Any) -> Any:
     """Return a whole number as an integer: JSON has one kind of number, and its schemas take 3.0
@@ -45,16 +40,13 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-# The limits come first: after it, they would be missing from the description.
+# In an annotation this comes after the limits; otherwise the description would lack the limits.
 _WHOLE = BeforeValidator(_whole)
 
 
-def _with_example(example: dict[str, Any], title: str | None = None) -> ConfigDict:
-    return ConfigDict(title=title, json_schema_extra={"examples": [example]})
-
-
 class _FirstError(FailFast):
-    """A list's validation up to the first wrong item: each of 49,000 would have its own error."""
+    """A list's validation up to the first wrong item: otherwise each of 49,000 items could have an
+    error of its own."""
 
     __hash__ = object.__hash__  # so that the list can be optional
 
@@ -76,14 +68,14 @@ class RankOptions(_Strict):
     criterion: Criterion | None = Field(
         None,
         description="perplexity per word of the sentence, or per token of the candidate; null: "
-        "what the ensemble was tuned with, else per word",
+        "the criterion that the ensemble was tuned with, else per word",
     )
     lm_weight: float | None = Field(
         None,
         ge=0,
         le=1,
         description="score = lm_weight * language models + (1 - lm_weight) * parser, in nats; "
-        "null: what the ensemble was tuned with, else 1",
+        "null: the weight that the ensemble was tuned with, else 1",
     )
 
 
@@ -100,7 +92,9 @@ class ParseOptions(AnswerOptions):
     """Options for texts."""
 
     language: str | None = Field(
-        None, description="the text's language, `id` for instance: refused if it is not parsed here"
+        None,
+        description="language of the text, for instance `id`; refused if this service does not "
+        "parse it",
     )
     return_brackets: bool = Field(
         False, description="return the probability of every bracket that any tree may have"
@@ -124,7 +118,7 @@ class Options(AnswerOptions):
 
 
 class NoOptions(_Strict):
-    """The query of a path that takes none."""
+    """The query of a path without options."""
 
 
 class QueryOptions(Options):
@@ -146,9 +140,10 @@ class CandidateEntry(_Strict):
 class CandidateList(_Strict):
     """One sentence's candidates in the parser's order."""
 
-    id: str | None = Field(None, description="its name in the answer; default: its number")
+    id: str | None = Field(None, description="name of the list in the answer; default: its number")
     tokens: _List[str] | None = Field(
-        None, description="its words; default: those of the first candidate that hides none"
+        None,
+        description="words of the sentence; default: those of the first candidate that hides none",
     )
     tags: _List[str] | None = Field(None, description="a part-of-speech tag for each word")
     candidates: _List[CandidateEntry | str]
@@ -157,35 +152,17 @@ class CandidateList(_Strict):
 class SentencesRequest(Options):
     """Candidates sentence by sentence."""
 
-    model_config = _with_example(
-        {
-            "sentences": [
-                {
-                    "id": "s1",
-                    "tokens": ["It", "runs", "."],
-                    "candidates": [
-                        {"tree": _TREES[0], "score": -30.4},
-                        {"tree": _TREES[1], "score": -31.9},
-                    ],
-                }
-            ],
-            "top_n": 1,
-            "lm_weight": 0.5,
-        },
-        "Sentences",
-    )
+    model_config = ConfigDict(title="Sentences")
     sentences: _List[CandidateList] = Field(min_length=1)
 
 
 class TextRequest(Options):
-    """A whole n-best text, in any dialect the command reads."""
+    """A whole n-best text, in any dialect that `rerank --nbest` reads."""
 
-    model_config = _with_example(
-        {"nbest": f"2\ts1\n-43.9\n{_TREES[0]}\n-46.0\n{_TREES[1]}\n"}, "N-best text"
-    )
+    model_config = ConfigDict(title="N-best text")
     nbest: str = Field(min_length=1)
     tokens: str | None = Field(
-        None, description="the sentences, one a line, for candidates that hide words"
+        None, description="the sentences, one a line, for candidates that hide their words"
     )
 
 
@@ -202,9 +179,7 @@ class DocumentEntry(_Strict):
 class DocumentsRequest(RankOptions):
     """One list in the form of Cohere's reranker: the documents are trees."""
 
-    model_config = _with_example(
-        {"query": "It runs .", "documents": _TREES, "top_n": 2}, "One list (Cohere)"
-    )
+    model_config = ConfigDict(title="One list (Cohere)")
     query: str | None = Field(
         None, description="the sentence; its words are used if the trees hide theirs"
     )
@@ -226,9 +201,9 @@ class CohereRequest(DocumentsRequest):
 
 
 class Forms:
-    """The forms that a body may have, by their tags. It has the form whose tag is one of its fields
-    (of several, the first in the alphabet), else the first form. ``query`` has the options that are
-    used where a body has none."""
+    """The forms that a body may have, by their tags. A body has the form whose tag is one of its
+    fields (of several, the first in the alphabet), else the first form. ``query`` has the options
+    that are used where a body has none."""
 
     def __init__(self, query: type[BaseModel], **models: type[_Strict]) -> None:
         default, *others = models
@@ -247,7 +222,7 @@ class Forms:
 
     @property
     def text(self) -> str | None:
-        """Return the field that a plain text is; None if it is refused."""
+        """Return the field that a body of plain text fills; None if plain text is refused."""
         return next((tag for tag in ("nbest", "text") if tag in self.models), None)
 
     @property
@@ -264,8 +239,8 @@ class Forms:
         return any(name in model.model_fields for model in self.models.values())
 
     def place(self, location: Sequence[str | int]) -> tuple[list[str | int], list[str]]:
-        """Return the place of an error of pydantic's without the names that pydantic adds, and the
-        fields of the object that it is in."""
+        """Return the place of pydantic's error without the names that pydantic adds, and the fields
+        of the object with the error."""
         place = [*location]
         tag = next(iter(self.models)) if self.is_one or not place else str(place.pop(0))
         model = self.models[tag]
@@ -288,14 +263,11 @@ AnyRequest = SentencesRequest | TextRequest | DocumentsRequest
 class ScoreRequest(_Strict):
     """Trees of any sentences."""
 
-    model_config = _with_example({"trees": _TREES})
+    model_config = ConfigDict(title="Trees")
     trees: _List[str] = Field(min_length=1)
     format: Format = "auto"
     criterion: Criterion = "perplexity"
     return_token_scores: bool = False
-
-
-_SENTENCES = ["We saw the man.", "It runs."]
 
 
 class GivenText(_Strict):
@@ -313,19 +285,19 @@ class GivenTokens(_Strict):
 class TextToParse(ParseOptions, GivenText):
     """Running text, which is split into sentences and words."""
 
-    model_config = _with_example({"text": " ".join(_SENTENCES), "top_n": 1}, "Text")
+    model_config = ConfigDict(title="Text")
 
 
 class SentencesToParse(ParseOptions, GivenSentences):
     """One sentence in each string, which is split into words."""
 
-    model_config = _with_example({"sentences": _SENTENCES}, "Sentences to parse")
+    model_config = ConfigDict(title="Sentences to parse")
 
 
 class TokensToParse(ParseOptions, GivenTokens):
     """The words of each sentence."""
 
-    model_config = _with_example({"tokens": [["It", "runs", "."]]}, "Words to parse")
+    model_config = ConfigDict(title="Words to parse")
 
 
 AnyToParse = TextToParse | SentencesToParse | TokensToParse
@@ -353,13 +325,17 @@ class Model(BaseModel):
 
 class _Figures(BaseModel):
     perplexity: float | None = Field(
-        description="of the language models, per word of the sentence; null without one, or if it "
-        "is too large for a number"
+        description="perplexity of the language models, per word of the sentence; null without a "
+        "language model, or if it is too large for a number"
     )
-    token_perplexity: float | None = Field(description="likewise, per token")
-    span_nll: float | None = Field(description="the span models' part of nll; null without one")
+    token_perplexity: float | None = Field(description="the same perplexity, per token")
+    span_nll: float | None = Field(
+        description="the span models' part of nll; null without a span model"
+    )
     token_scores: list[tuple[str, float | None]] | None = Field(
-        None, description="with return_token_scores: of the language models, in nats"
+        None,
+        description="with return_token_scores: each token and its log-probability under the "
+        "language models, in nats",
     )
 
 
@@ -378,7 +354,9 @@ class RankedCandidate(_Figures):
         None, description="each model's part of nll, if there are two or more"
     )
     mixed_score: float | None = Field(
-        None, description="put behind the span models' shortlist: its score without one"
+        None,
+        description="for a candidate put behind the span models' shortlist: its score if there "
+        "were no shortlist",
     )
     tree: str | None = Field(None, description="with return_trees")
 
@@ -387,7 +365,7 @@ class RejectedEntry(BaseModel):
     """An entry of a list that cannot be used, and why (docs/candidates.md has the codes)."""
 
     index: int
-    line: int = Field(description="of the n-best text, or number of the sentence, from 1")
+    line: int = Field(description="line of the n-best text, or number of the sentence, from 1")
     code: str
     message: str
 
@@ -397,19 +375,19 @@ class RankedSentence(BaseModel):
     status: Literal["ok", "failed"] = Field(description="failed: no candidate could be used")
     best_index: int | None
     margin: float | None = Field(
-        description="score of the best less that of the next different one; null without one, or "
-        "if it is too large for a number"
+        description="score of the best candidate minus the score of the next different one; null "
+        "without another one, or if the difference is too large for a number"
     )
     confidence: float | None = Field(
-        description="share of the best tree's brackets that should be right; null where the parser "
-        "cannot tell (only chart can)"
+        description="expected share of right brackets in the best tree; null where the parser "
+        "gives brackets no probability (only chart does)"
     )
     better_than_first: float | None = Field(
         description="probability that the best tree has a better F1 than the parser's first; null "
-        "if it is the parser's first, where none was fitted for these models and this weighing, "
-        "and where there is a confidence"
+        "if it is the parser's first, if the probability was not fitted for these models and this "
+        "weighing, and if there is a confidence"
     )
-    fallback: str | None = Field(description="if failed: a tree to use instead")
+    fallback: str | None = Field(description="if the status is failed: a flat tree to use instead")
     ranking: list[RankedCandidate]
     rejected: list[RejectedEntry]
 
@@ -419,11 +397,11 @@ class Usage(BaseModel):
     candidates: int
     rejected: int
     tokens: int = Field(description="language model tokens of all different candidates")
-    total_tokens: int = Field(description="the same, under the name other services use")
+    total_tokens: int = Field(description="the same number, under the name that other services use")
 
 
 class _Identified(BaseModel):
-    id: str = Field(description="of the request, as in X-Request-ID")
+    id: str = Field(description="identifier of the request, as in X-Request-ID")
 
 
 class _Models(BaseModel):
@@ -431,61 +409,69 @@ class _Models(BaseModel):
 
 
 class _Answer(_Identified, _Models):
-    signature: str = Field(description="what the figures depend on")
+    signature: str = Field(description="everything that the figures depend on")
     usage: Usage
 
 
 class RerankAnswer(_Answer):
     sentences: list[RankedSentence]
-    warnings: list[str] = Field(description="from reading, for example about unusable scores")
+    warnings: list[str] = Field(
+        description="warnings from reading, for example about unusable scores"
+    )
 
 
 class SentenceOrigin(BaseModel):
-    """The place of a sentence: of `text`, in the text; else in the sentence's own string, or in its
-    words with a space between them."""
+    """The place of a sentence. Offsets count from the start of `text`, else from the start of the
+    sentence's own string, or of its words with a space between them."""
 
-    line: int = Field(description="of its first word, from 1; else its number, from 1")
+    line: int = Field(
+        description="line of its first word in `text`, from 1; else its number, from 1"
+    )
     text: str
     offsets: list[tuple[int, int]] = Field(
-        description="of each word, the k-th leaf of the trees: its first character and the one "
-        "after its last, counted from 0"
+        description="for each word, and so for each leaf of the trees: its first character, and "
+        "the character after its last one, from 0"
     )
 
 
 class Constituent(BaseModel):
     label: str
-    parent: int | None = Field(description="its place in the array, from 0; null for the root")
+    parent: int | None = Field(
+        description="place of the parent in the array, from 0; null for the root"
+    )
     words: tuple[int, int] = Field(
-        description="its first word, from 0, and the one behind its last"
+        description="its first word, from 0, and the word after its last one"
     )
     start: int | None = Field(description="its first character, as in `offsets`")
-    end: int | None = Field(description="the one after its last")
+    end: int | None = Field(description="the character after its last one")
     probability: float | None = Field(
         description="P(the tree has this bracket | words); null for the root, and where the parser "
-        "cannot tell (only chart can)"
+        "gives brackets no probability (only chart does)"
     )
 
 
 class ParsedSentence(RankedSentence):
     origin: SentenceOrigin
     entropy: float | None = Field(
-        description="of the distribution over all trees of the sentence, in nats; null where the "
-        "parser cannot tell"
+        description="entropy of the distribution over all trees of the sentence, in nats; null "
+        "where the parser gives trees no probability"
     )
     constituents: list[Constituent] | None = Field(
         None, description="of the best tree, parents before children, with return_trees"
     )
     brackets: list[tuple[int, int, str, float]] | None = Field(
         None,
-        description="with return_brackets: first word, the one after the last, label, and "
-        "P(the tree has this bracket | words) where it is not next to nothing; null where the "
-        "parser cannot tell",
+        description="with return_brackets: first word, the word after the last, label, and "
+        "P(the tree has this bracket | words) where it is not negligible; null where the parser "
+        "gives brackets no probability",
     )
 
 
 class ParseAnswer(_Answer):
     sentences: list[ParsedSentence]
-    warnings: list[str] = Field(description="replaced characters, another language")
+    warnings: list[str] = Field(
+        description="warnings about replaced characters, or another language"
+    )
 
 
 class Result(BaseModel):
@@ -533,8 +519,8 @@ class ModelsAnswer(BaseModel):
 
 
 class ParserInformation(BaseModel):
-    names: list[str] = Field(description="`chart`, the built-in one")
-    language: str = Field(description="of the texts: a code of ISO 639")
+    names: list[str] = Field(description="names of the parsers: `chart`, the built-in one")
+    language: str = Field(description="language of the texts: a code of ISO 639")
     words: Convention = Field(description="how text is split into words")
 
 
@@ -544,7 +530,9 @@ class InfoAnswer(_Models):
     device: str
     precision: str
     formats: dict[str, str]
-    parser: ParserInformation | None = Field(description="of `/parse`; null: there is none")
+    parser: ParserInformation | None = Field(
+        description="the parser of `/parse`; null: there is none"
+    )
     limits: dict[str, float]
     batching: dict[str, float]
     engines: int

@@ -46,7 +46,7 @@ def test_every_path_takes_what_its_forms_say(document: dict[str, Any]) -> None:
 
 def test_examples_are_answered_as_described(http: httpx.Client, document: dict[str, Any]) -> None:
     tried = 0
-    for path in ("/rerank", "/score", "/validate"):
+    for path in ("/rerank", "/parse", "/score", "/validate"):
         operation = document["paths"][path]["post"]
         described = operation["responses"]["200"]["content"]["application/json"]["schema"]
         schema = {**described, "components": document["components"]}
@@ -63,7 +63,7 @@ def test_examples_are_answered_as_described(http: httpx.Client, document: dict[s
                 assert answer.status_code == 200, (path, answer.text)
                 jsonschema.validate(answer.json(), schema)
                 tried += 1
-    assert tried == 9  # 3 forms and text, twice; 1 for /score
+    assert tried == 13  # 3 forms and text, three times; 1 for /score
 
 
 def test_plain_answers_are_as_described(http: httpx.Client, document: dict[str, Any]) -> None:
