@@ -1,8 +1,8 @@
 """Children that read bodies, and the end of a child that takes too long.
 
-How long a body takes to read is not known before, so each child reads one at a time, and clients
-are charged for the CPU time that their bodies have taken. A client holds at most one child of a
-kind, so that another client's body is read meanwhile.
+The time that a body takes is not known in advance, so each child reads one body at a time, and
+clients are charged for the CPU time afterwards. A client holds at most one child for short bodies
+and one for long ones, so that another client's body is read meanwhile.
 """
 
 from __future__ import annotations
@@ -28,18 +28,11 @@ LONG_BODY = 100_000
 """Bytes of a body that takes longer than some 0.1 s to read."""
 
 _LONG_TEXT = 10_000
-"""Bytes of a text that does: its sentences and words have to be found."""
+"""Bytes of a text that takes as long: its sentences and words have to be found."""
 
-# Children for short bodies, and as many for long ones.
-_CHILDREN = 2
-
-# Reading comes after scoring and answering: whoever floods the readers with short bodies takes
-# little from requests that have been read. A long body comes after short ones, and takes long to
-# score anyway.
+# Scoring and answering come before reading: a flood of short bodies takes little time from requests
+# that have been read. Long bodies come last, since they take long to score anyway.
 _NICENESS, _NICENESS_OF_LONG = 6, 14
-
-# How long a child has to stop by itself. It takes a quarter of a second to start another.
-_PATIENCE_SECONDS = 1.0
 
 # CPU time for the first text, which waits for libraries to be loaded.
 _FIRST_SECONDS = 60.0
@@ -51,37 +44,24 @@ class Readers:
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._limits, self._metrics = Limits.of(settings), metrics
         self._short, self._long = self.pools = [
-            Pool[tuple[Body, float]](
-                name,
-                "reading",
-                start=self._limits,
-                settings=settings,
-                metrics=metrics,
-                lost=self._lost,
-                niceness=niceness,
-                patience=_PATIENCE_SECONDS,
-                doing="reading",
-                count=_CHILDREN,
-                most_of_client=1,
-            )
+            Pool(name, niceness, settings, metrics, self._lost)
             for name, niceness in (("bodies", _NICENESS), ("long bodies", _NICENESS_OF_LONG))
         ]
 
     async def start(self) -> None:
         """Have a first text read, so that the first request need not wait for a child."""
         body = Body("/parse", b"It runs.", "text/plain", ParseQuery.model_validate({}))
-        await self._short.ask("", (body, _FIRST_SECONDS))
+        await self._short.ask("", body, _FIRST_SECONDS)
 
     async def read(self, body: Body, client: str) -> Contents:
         """Return the contents of a body. Raises RequestError 422 if it takes more CPU time to read
-        than ``reading_seconds`` allows, 503 if the child dies of it, and what ``reading.read``
-        does."""
+        than ``reading_seconds`` allows, 503 if the child dies, and errors of ``reading.read``."""
         long = _LONG_TEXT if body.path == "/parse" else LONG_BODY
         pool = self._long if len(body.content) >= long else self._short
         megabytes = max(1, len(body.content) / 2**20)
         seconds = self._limits.reading_seconds * megabytes
         try:
-            reply = await pool.ask(client, (body, seconds))
+            reply = await pool.ask(client, body, seconds)
         except asyncio.CancelledError:
             self._metrics.unread.inc()
             raise
@@ -92,7 +72,7 @@ class Readers:
         )
 
     def _lost(self, lost: Lost) -> RequestError:
-        """Log why there is no answer, and return the error for the client."""
+        """Log how a child was lost, and return the error for the client."""
         if lost.signal == signal.SIGPROF:
             _LOGGER.warning("reading took too long", **lost.description)
             what = "the CPU time to read the body"

@@ -30,7 +30,7 @@ class Child:
         return self
 
     def replies(
-        self, value: Any, cancellation: Cancellation, lane: int, patience: float
+        self, value: Any, cancellation: Cancellation, patience: float
     ) -> Iterator[tuple[bool, Any]]:
         assert self.gate.wait(PATIENCE)
         name, seconds = value[0].content.decode().split()
@@ -88,7 +88,7 @@ class Slow(Child):
         self._reading = reading
 
     def replies(
-        self, value: Any, cancellation: Cancellation, lane: int, patience: float
+        self, value: Any, cancellation: Cancellation, patience: float
     ) -> Iterator[tuple[bool, Any]]:
         name = value[0].content.decode().split()[0]
         self._reading.append(name)
