@@ -10,7 +10,7 @@ import traceback
 
 
 class RequestError(Exception):
-    """A request that is answered with an error."""
+    """An error that answers a request."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class RequestError(Exception):
         self.headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
 
     def __reduce__(self) -> tuple[type[RequestError], tuple[object, ...]]:
-        """Return what makes the same error in another process."""
+        """Return the class and arguments from which pickle creates the error in another process."""
         given = self.status, self.code, self.message, self.param, self.retry_after
         return RequestError, given
 
@@ -36,9 +36,9 @@ class Lost(Exception):
     """The loss of a child process, or of a request in it; ``description`` is for the log."""
 
     has_hung = False
-    """Whether the child was killed since it made no progress."""
+    """Whether the child was killed because it made no progress."""
     signal: int | None = None
-    """What ended it, if that was a signal."""
+    """The signal that ended the child, if a signal did."""
 
     def __init__(self, message: str, description: dict[str, str] | None = None) -> None:
         super().__init__(message)
@@ -59,8 +59,9 @@ def too_late(seconds: float) -> RequestError:
 
 
 def described(error: BaseException, with_text: bool = False) -> dict[str, str]:
-    """Return an unexpected error as fields of the log. ``with_text`` adds its message, which may
-    quote a user. An error in a child process comes with a ``description`` made there."""
+    """Return fields of the log that describe an unexpected error. ``with_text`` adds the error's
+    message, which may quote a user. An error of a child process has a ``description`` from
+    there."""
     if (given := getattr(error, "description", None)) is not None:
         return {name: value for name, value in given.items() if with_text or name != "message"}
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""Shares of clients in what all of them need, and the reasons for an answer with 429.
+"""Shares of clients in common resources, and the reasons for an answer with 429.
 
 ================  ===================================  =============================================
 setting           what is bounded                      who is charged, and until when
@@ -11,10 +11,10 @@ the deadline      time to score or parse               nobody: ``work_before`` i
 connections       connections (``Connections``)        the address, until they are closed: not 429
 ================  ===================================  =============================================
 
-A client is the label of a key, or else an address (of IPv6, a network). The first three are shared
-so that one client holds at most three times what is still free. ``scheduling/queue.py`` asks for
-tokens, ``lifecycle.py`` for requests, ``http/arrival.py`` for bytes, ``http/connections.py`` for
-connections.
+A client is the label of a key, or else an address (of IPv6, a network). Of the first three
+resources, one client holds at most three times the part that is still free. ``scheduling/queue.py``
+asks for tokens, ``lifecycle.py`` for requests, ``http/arrival.py`` for bytes,
+``http/connections.py`` for connections.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from starlette.types import Scope
 from reranker.service.errors import RequestError
 from reranker.service.keys import INVALID_KEY, NO_KEY
 
-# How many times as much as is free one client may hold: three quarters of everything when alone,
-# and so that there is always room for another. Choudhury and Hahne (1998), "Dynamic queue length
+# One client may hold this many times the free part: three quarters of everything when alone, so
+# that there is always room for another. Choudhury and Hahne (1998), "Dynamic queue length
 # thresholds for shared-memory packet switches", equation 1.
 _TIMES_FREE = 3
 
-# A client may send so many seconds' worth of requests at once.
+# Seconds' worth of requests that a client may send at once.
 _BURST_SECONDS = 10
 
 # No client is told to wait longer than this, in seconds.
@@ -48,13 +48,13 @@ _MOST_REMEMBERED = 10_000
 
 
 def overloaded(seconds: float) -> RequestError:
-    """Return a 429: there will probably be room in so many seconds."""
+    """Return a 429 for a full queue, in which there will probably be room after ``seconds``."""
     message = "too many requests are waiting; try again later"
     return RequestError(429, "queue-full", message, retry_after=_pause(seconds))
 
 
 def too_often(seconds: float) -> RequestError:
-    """Return a 429: the client may ask again in so many seconds."""
+    """Return a 429 for a client that may ask again after ``seconds``."""
     message = "this client asks more often than client_rate allows; try again later"
     return RequestError(429, "too-often", message, retry_after=_pause(seconds))
 
@@ -65,9 +65,9 @@ def _pause(seconds: float) -> int:
 
 
 def work_before(client: str, amount: float, waiting: Sequence[tuple[str, float]]) -> float:
-    """Return how much of the waiting work will probably be done before the last piece of a request
-    of this amount, given that clients take turns, and so do a client's requests. ``waiting`` has
-    the client and the rest of each other request."""
+    """Return the amount of waiting work that will probably be done before the last piece of a
+    request of ``amount``, given that clients take turns, and so do a client's requests. ``waiting``
+    has the client of each other request, and the amount that is left of it."""
     total = sum(rest for _, rest in waiting)
     clients = {other for other, _ in waiting} | {client}
     own = [rest for other, rest in waiting if other == client]
@@ -76,7 +76,8 @@ def work_before(client: str, amount: float, waiting: Sequence[tuple[str, float]]
 
 
 def address(scope: Scope) -> str:
-    """Return where a request comes from; a trusted proxy may pass on text that is no address."""
+    """Return the address that a request comes from, or "unknown": a trusted proxy may pass on text
+    that is no address."""
     host, _, _ = (scope.get("client") or ("",))[0].partition("%")  # a zone can be any text
     try:
         return str(ipaddress.ip_address(host))
@@ -85,14 +86,14 @@ def address(scope: Scope) -> str:
 
 
 def client(scope: Scope, label: str) -> str:
-    """Return whom a request counts for: the ``label`` of its key, else its address or network."""
+    """Return the client of a request: the ``label`` of its key, else its address or network."""
     if label not in (NO_KEY, INVALID_KEY):
         return f"key {label}"
     return network(address(scope))
 
 
 def network(host: str) -> str:
-    """Return an address; of IPv6 the network, since everyone has a whole network."""
+    """Return an address, or the network of an IPv6 address, since everyone has a whole network."""
     return str(ipaddress.ip_network((host, 64), strict=False)) if ":" in host else host
 
 
@@ -105,8 +106,8 @@ class Shares:
         self._held: defaultdict[str, float] = defaultdict(float)
 
     def has_room(self, client: str, amount: float) -> bool:
-        """Return whether the client may hold so much more. An amount too large for any share is let
-        in when nothing else is held."""
+        """Return whether the client may hold ``amount`` more. An amount too large for any share is
+        let in while nothing is held."""
         free = self._most - self.total - amount
         return self._held.get(client, 0) + amount <= _TIMES_FREE * free or not self.total
 
@@ -149,17 +150,17 @@ class BodyBytes:
 
     def __init__(self, most: int) -> None:
         self._shares = Shares(most)
-        # ``queue_requests`` bounds the small ones, which should not wait for large ones.
+        # ``queue_requests`` bounds small bodies, which should not wait for large ones.
         self._small = most // 256
-        self._seconds = 0.0  # that a large one was held, learned
+        self._seconds = 0.0  # for which a large body is held: learned
 
     @contextlib.contextmanager
-    def held(self, client: str) -> Iterator[Callable[[int, int], None]]:
-        """Yield a callback that records a request's current and expected size in bytes. The
-        callback raises RequestError 429 if the size is too large beside others'."""
+    def reserved(self, client: str) -> Iterator[Callable[[int, int], None]]:
+        """Yield a function that reserves bytes for a request, from its current and its expected
+        size. It raises RequestError 429 if the other requests leave too few bytes."""
         mine, since = 0, time.monotonic()
 
-        def hold(count: int, expected: int) -> None:
+        def reserve(count: int, expected: int) -> None:
             nonlocal mine
             self._shares.give_back(client, mine)
             most = max(count, expected)
@@ -170,7 +171,7 @@ class BodyBytes:
                 raise overloaded(1 + int(self._seconds))
 
         try:
-            yield hold
+            yield reserve
         finally:
             self._shares.give_back(client, mine)
             if mine > self._small:
@@ -185,10 +186,10 @@ Held = TypeVar("Held", bound=_Connection)
 
 
 class Connections(Generic[Held]):
-    """Open connections, by address. When there are too many, an idle one is closed for each that
-    comes: the one that has been idle for longest, of the same address if that holds too many, else
-    of the address with the most idle ones. Where none is idle, a newcomer becomes a spare one,
-    which may only ask for health; the oldest spare one is closed for the next."""
+    """Open connections, by address. When there are too many, an idle connection is closed for each
+    new one: the connection that has been idle for longest, of the same address if that has too
+    many, else of the address with the most idle ones. If none is idle, the new connection becomes a
+    spare one, which may only ask for health; the oldest spare one is closed for the next."""
 
     def __init__(self, most: int, of_address: int, spare: int, exempt: Sequence[str] = ()) -> None:
         """Set the limits; addresses in the networks ``exempt`` may hold all connections."""
@@ -201,7 +202,7 @@ class Connections(Generic[Held]):
         self.total = 0
 
     def add(self, connection: Held) -> Held | None:
-        """Count a new connection; returns one that must be closed for it."""
+        """Count a new connection, and return the one that must be closed for it, if any."""
         address, closed = connection.address, None
         is_over = len(self._open[address]) >= self._of_address and not self._is_exempt(address)
         if is_over or self.total - len(self._spare) >= self._most:

@@ -21,7 +21,7 @@ from reranker.service.settings import Settings
 OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
 
 NO_KEY, INVALID_KEY = "none", "invalid"
-"""Labels of requests without a key, and with one that is not known."""
+"""Labels of requests without a key, and with an unknown key."""
 
 _LABEL = re.compile(r"[\w.-]{1,40}", re.ASCII)
 
@@ -64,8 +64,8 @@ class Keys:
 
 
 def _read_keys(settings: Settings, name: str, kind: str) -> list[_Key]:
-    """Read the keys of the setting ``name`` and of its file. A key without a label in the file is
-    numbered: ``key-1``."""
+    """Read the keys of the setting ``name`` and of its file. Keys without a label are numbered:
+    ``key-1``."""
     keys: list[SecretStr] = getattr(settings, name)
     file: Path | None = getattr(settings, f"{name}_file")
     texts = [(key.get_secret_value(), "") for key in keys]
@@ -99,7 +99,7 @@ def _split_label(line: str, file: Path) -> tuple[str, str]:
 
 
 def _sent_key(headers: Headers, with_basic: bool) -> bytes | None:
-    """Return the key in ``X-API-Key`` or ``Authorization``; browsers send basic form."""
+    """Return the key in ``X-API-Key`` or ``Authorization``; the basic form is for browsers."""
     if key := headers.get("x-api-key"):
         return key.encode("latin-1")
     scheme, _, value = headers.get("authorization", "").partition(" ")
@@ -114,14 +114,15 @@ def _sent_key(headers: Headers, with_basic: bool) -> bytes | None:
 
 
 def _find(given: bytes, known: list[_Key]) -> str | None:
-    """Return the key's label, None for an unknown one. In constant time: all are compared."""
+    """Return the label of a key, or None for an unknown key. All keys are compared, so that the
+    time does not depend on the key."""
     digest = hashlib.sha256(given).digest()
     labels = [key.label for key in known if hmac.compare_digest(digest, key.digest)]
     return labels[0] if labels else None
 
 
 def _header(headers: Headers) -> str:
-    """Return the header that a key was taken from, or could have been in."""
+    """Return the name of the header with the key, or of the header that should have had a key."""
     return "X-API-Key" if headers.get("x-api-key") else "Authorization"
 
 

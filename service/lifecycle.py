@@ -33,7 +33,7 @@ _LOGGER = structlog.get_logger("rerank.service")
 
 T = TypeVar("T")
 
-# Threads that prepare what is scored and write answers: long requests do not hold up short ones.
+# Threads that prepare scoring and write answers, for short requests and as many for long ones.
 _THREADS = 2
 
 
@@ -50,10 +50,10 @@ class Service:
         self.metrics = Metrics()
         self.keys = Keys(settings)
         self.models: Models | None = None
-        """None until they have scored something."""
+        """The models; None until they have scored something."""
         self.is_draining = False
         self.failure: RerankError | None = None
-        """Why the models could not be loaded at the start."""
+        """The error if the models could not be loaded at the start."""
         self._first: Models | None = None  # until they are in use
         self.engines = Engines(settings, self.metrics)
         self.readers = Readers(settings, self.metrics)
@@ -82,7 +82,7 @@ class Service:
             metrics.limit.labels(name).set(value)
 
     async def start(self) -> None:
-        """Load and warm up; on failure, ``failure`` says why."""
+        """Load the models and warm up; ``failure`` is the error if that fails."""
         try:
             await self._start()
         except RerankError as error:
@@ -118,7 +118,7 @@ class Service:
         await asyncio.gather(*(asyncio.to_thread(pool.close) for pool in self.readers.pools))
 
     async def drain(self) -> None:
-        """Refuse new requests and wait for those accepted, no longer than the settings say."""
+        """Refuse new requests, and wait for accepted ones for at most ``drain_seconds``."""
         self.is_draining = True
         until = time.monotonic() + self.settings.drain_seconds
         await asyncio.sleep(min(_LINGER_SECONDS, self.settings.drain_seconds))
@@ -158,13 +158,13 @@ class Service:
 
     @property
     def work_seconds(self) -> float:
-        """Estimate the seconds that it takes to score all requests that are there."""
+        """Estimate the seconds until all accepted requests have been scored."""
         return self.engines.queue.work_seconds
 
     @contextlib.contextmanager
     def visit(self, client: str) -> Iterator[Models]:
-        """Count a request while it is being answered; gives the models for its answer. Raises
-        RequestError 503, or 429 if the client has too many, or asks too often."""
+        """Count a request while it is being answered, and yield the models for its answer. Raises
+        RequestError 503, or 429 if the client has too many requests or asks too often."""
         models = self.current()
         if not self._shares.has_room(client, 1):
             raise overloaded(self.work_seconds)
@@ -182,8 +182,8 @@ class Service:
         return int(self._shares.total)
 
     async def in_thread(self, function: Callable[[Cancellation], T], size: int = 0) -> T:
-        """Run what would block the event loop, in time that grows with the ``size`` of a body; it
-        should look at its argument now and then."""
+        """Run a function that would block the event loop, in a thread; its time grows with the
+        ``size`` of a body. The function should look at its argument now and then."""
         pool, cancellation = self._pool if size < LONG_BODY else self._long_pool, Cancellation()
         try:
             return await asyncio.get_running_loop().run_in_executor(pool, function, cancellation)
@@ -191,8 +191,8 @@ class Service:
             cancellation.cancel()
 
     def expect(self, size: int, client: str, deadline: float) -> None:
-        """Raise RequestError 429 for a long body that would probably be refused after all: reading
-        such a body takes time from others."""
+        """Raise RequestError 429 for a long body that would probably be refused after it was read,
+        since reading takes time from others."""
         if size >= LONG_BODY:
             tokens = int(self._tokens_per_byte * size)
             self.engines.queue.check_room(client, tokens, deadline)
@@ -207,7 +207,8 @@ class Service:
         best: Best | None,
         is_certainty_wanted: bool,
     ) -> Work:
-        """Return what to score, or to parse first, in a body of ``size`` bytes."""
+        """Return the lists to score, or the sentences to parse first, of a body of ``size``
+        bytes."""
 
         def made(_: Cancellation) -> Work:
             return Work(
@@ -271,14 +272,14 @@ class Service:
             _LOGGER.info("models reloaded", models=hashes)
 
     async def _free(self, models: weakref.ref[Models]) -> None:
-        """Give their memory back to the system once the last answer with them has been written."""
+        """Give the memory of models back once the last answer with them has been written."""
         while models() is not None:
             await asyncio.sleep(0.2)
         await asyncio.to_thread(self.engines.forget_unused)
         await asyncio.to_thread(return_freed_memory)
 
     def run(self, job: Coroutine[None, None, None]) -> None:
-        """Do a job beside requests, no longer than until the service stops."""
+        """Run a job beside requests; the job is cancelled when the service stops."""
         task = asyncio.create_task(job)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -290,8 +291,8 @@ class Service:
 
 
 def _collect_garbage_bit_by_bit() -> None:
-    """Set thresholds of the garbage collection, which stops everything, /health/live too. So young
-    objects are collected often, while there are few, and old ones, such as lists that wait, hardly
+    """Set thresholds of the garbage collection, which stops everything, even /health/live. Young
+    objects are collected often, while they are few, and old ones, such as waiting lists, hardly
     ever."""
     gc.collect()
     gc.freeze()
@@ -299,7 +300,8 @@ def _collect_garbage_bit_by_bit() -> None:
 
 
 async def _return_freed_memory() -> None:
-    """Return freed memory now and then, or memory in small pieces grows for hours."""
+    """Give freed memory back to the system now and then; otherwise small pieces add up for
+    hours."""
     while True:
         await asyncio.sleep(RETURNING_SECONDS)
         await asyncio.to_thread(return_freed_memory)

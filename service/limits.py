@@ -1,7 +1,6 @@
-"""The limits of what a body may have.
+"""The limits of a request's body.
 
-A child that reads bodies is told these and nothing else of the settings: bytes that a stranger sent
-must meet no key.
+A child that reads bodies is told no other settings: bytes that a stranger sent must meet no key.
 """
 
 from __future__ import annotations
@@ -34,16 +33,17 @@ class Limits:
     convention: Convention
 
     @classmethod
-    def of(cls, settings: Settings) -> Limits:
+    def from_settings(cls, settings: Settings) -> Limits:
         """Return the limits among the settings."""
         return cls(**{each.name: getattr(settings, each.name) for each in fields(cls)})
 
     def check(self, name: str, value: float, shown: str, param: str | None) -> None:
-        """Raise RequestError 422 if ``value``, which is ``shown``, exceeds the limit ``name``."""
+        """Raise RequestError 422 if ``value`` exceeds the limit ``name``; the message names the
+        value as ``shown``."""
         if value > getattr(self, name):
             raise self.exceeded(name, shown, param)
 
     def exceeded(self, name: str, shown: str, param: str | None) -> RequestError:
-        """Return a 422 that names a limit and what exceeds it."""
+        """Return a 422 that names a limit and the value that exceeds the limit."""
         message = f"{shown} is more than the limit {name} = {getattr(self, name):g} allows"
         return RequestError(422, "over-limit", message, param)

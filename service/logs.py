@@ -1,5 +1,5 @@
-"""Logs: a line for each request and event, as text or JSON. They contain nothing that users send,
-unless ``log_text`` is on."""
+"""Logs: a line for each request and event, as text or JSON. Without ``log_text`` no line quotes a
+user."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def configure(settings: Settings, **fields: object) -> None:
-    """Log to standard error, the web server's lines too. Every line has these ``fields``."""
+    """Send all logs to standard error, also those of the web server. Every line has ``fields``."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         lambda _logger, _method, event: {**event, **fields},
@@ -52,7 +52,7 @@ def configure(settings: Settings, **fields: object) -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    # A reader's warning quotes what a user sent; it is part of the answer instead.
+    # A reader's warnings quote the user's text; they are in the answer instead.
     logging.getLogger("reranker").setLevel(logging.ERROR)
 
 

@@ -43,16 +43,18 @@ class Metrics:
         self.engines_ready = gauge("engines_ready", "Scoring children that can score now")
         self.connections = gauge("connections", "Open connections")
         self.refused_connections = counter(
-            "closed_connections", "Connections closed since there were too many", ("reason",)
+            "closed_connections", "Connections closed because there were too many", ("reason",)
         )
-        self.reading_busy = gauge("reading_busy", "Threads reading or writing", ("pool",))
-        self.reading_waiting = gauge("reading_waiting", "Requests waiting for these", ("pool",))
-        self.unread = counter("cancelled_readings", "Readings and writings that were cancelled")
+        self.reading_busy = gauge("reading_busy", "Children that read a body now", ("pool",))
+        self.reading_waiting = gauge(
+            "reading_waiting", "Bodies that wait for such a child", ("pool",)
+        )
+        self.unread = counter("cancelled_readings", "Bodies whose reading was cancelled")
         self.parsing_sentences = gauge("parsing_sentences", "Sentences waiting for a parser")
         self.parser_seconds = histogram("parser_seconds", "Time of a parser for one sentence")
         self.queue_requests = gauge("queue_requests", "Requests waiting for the device")
         self.queue_tokens = gauge("queue_tokens", "Tokens waiting for the device")
-        self.limit = gauge("limit", "What a setting limits, as /info shows it", ("setting",))
+        self.limit = gauge("limit", "Limits of the settings, as /info shows them", ("setting",))
         self.queue_wait = histogram("queue_wait_seconds", "Time waiting for the device")
         self.unscored = counter("cancelled_tokens", "Tokens that waited and were cancelled")
         self.batch_tokens = histogram("batch_tokens", "Tokens scored in one call", buckets=_TOKENS)
@@ -65,13 +67,13 @@ class Metrics:
         self.rejected = counter("rejected", "Candidates rejected", ("code",))
         self.words = counter("words", "Words in ranked sentences")
         self.unknown_words = counter("unknown_words", "Words unknown to a model")
-        self.stopped = counter("stopped_batches", "Scoring calls stopped since nobody waited")
+        self.stopped = counter("stopped_batches", "Scoring calls stopped because nobody waited")
         self.paused = counter("paused_batches", "Times a scoring call was paused for others")
         self.child_restarts = counter(
             "child_restarts", "Children that ended, hung or failed, and were restarted", ("child",)
         )
         self.hung_children = counter(
-            "hung_children", "Children that were killed since they made no progress", ("child",)
+            "hung_children", "Children that were killed because they made no progress", ("child",)
         )
         for child in ("scoring", "reading"):
             self.child_restarts.labels(child)
@@ -85,11 +87,15 @@ class Metrics:
         )
         self.memory = gauge("memory_bytes", "Resident memory of the processes", ("process",))
         self.models = gauge("model_info", "1 for a model in use", ("name", "sha256"))
-        build = gauge("build_info", "What runs here", ("version", "torch", "python"))
+        build = gauge(
+            "build_info",
+            "Versions of the service, torch and Python",
+            ("version", "torch", "python"),
+        )
         build.labels(VERSION, version("torch"), platform.python_version()).set(1)
 
     def use_models(self, reranker: Ranker) -> None:
-        """Name these models and no others."""
+        """Show the models of ``reranker`` and no others."""
         self.models.clear()
         for member in reranker.members:
             self.models.labels(member.name, member.sha256).set(1)
@@ -107,7 +113,7 @@ class Metrics:
         self.scoring.observe(seconds)
 
     def ranked(self, rankings: Iterable[Ranking], words: int) -> None:
-        """Count an answer; ``words`` are those of its sentences."""
+        """Count the rankings of an answer, whose sentences have ``words`` words."""
         self.words.inc(words)
         for ranking in rankings:
             self.sentences.inc()

@@ -1,6 +1,6 @@
 """``rerank serve``: settings, a web server, and its reaction to signals.
 
-torch and the web server are imported only after the settings have been checked.
+torch and the web server are imported after the settings have been checked.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _LOGGER = structlog.get_logger("rerank.serve")
 _BACKLOG = 2048
 # Time for connections that are still open after the last answer.
 _CLOSING_SECONDS = 1
-# After what is left of the drain time, the process ends; 2 s are promised, and a busy machine may
-# take its time.
+# The process ends this many seconds after the drain time: 2 s are promised, and a busy machine is
+# slow.
 _EXIT_SECONDS = 1.25
 _TURN_SECONDS = 0.0005
-# Load balancers close idle connections after a minute, and must do so first.
+# Load balancers close idle connections after a minute; they must close before the service does.
 _IDLE_SECONDS = 75
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until SIGTERM; returns the exit code. Raises RerankError if the models cannot be loaded
-    or the address is taken or open to anyone."""
+    """Serve until SIGTERM, and return the exit code. Raises RerankError if the models cannot be
+    loaded, and if the address is taken or open to anyone."""
     settings = load_settings(vars(arguments))
     named_models(settings.named, settings.combine, settings.sha256)
     if settings.device not in ("auto", "cpu"):
@@ -71,7 +71,7 @@ def web_server(app: FastAPI, settings: Settings) -> uvicorn.Server:
     from reranker.service.http.connections import bounded
 
     class Server(uvicorn.Server):
-        """A server that leaves signals to us: uvicorn would stop listening at once."""
+        """A server without handlers of signals: uvicorn's would stop listening at once."""
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
@@ -79,7 +79,7 @@ def web_server(app: FastAPI, settings: Settings) -> uvicorn.Server:
 
     # Python's threads take turns this often while requests are read; /health/live needs several.
     sys.setswitchinterval(_TURN_SECONDS)
-    share_freed_memory(1)  # they take turns anyway
+    share_freed_memory(1)  # its threads take turns anyway
     return Server(
         uvicorn.Config(
             app,
@@ -110,8 +110,8 @@ class _Listener(socket.socket):
 
 
 def listening(settings: Settings) -> socket.socket:
-    """Return a socket at the address of the settings; raises InputError if the address is taken, or
-    if anyone could connect and no key is needed, unless the settings say that this is meant."""
+    """Return a socket at the address of the settings. Raises InputError if the address is taken, or
+    if other machines could connect without a key and ``public`` is not set."""
     if not (settings.has_keys or settings.public or _is_local(settings.host)):
         raise InputError(
             f"{settings.host} is an address that others can reach, and there are no keys: set "
@@ -139,7 +139,7 @@ def _is_local(host: str) -> bool:
 
 
 def _exit_within(seconds: float) -> None:
-    """End the process by then, whatever its threads compute: Python would wait for them."""
+    """End the process after ``seconds`` at the latest. Python would wait for busy threads."""
     timer = threading.Timer(seconds, _exit_now)
     timer.daemon = True
     timer.start()
@@ -157,7 +157,7 @@ async def _serve(service: Service, server: uvicorn.Server, listener: socket.sock
     loop, is_ending = asyncio.get_running_loop(), asyncio.Event()
 
     def end() -> None:
-        """End once accepted requests are answered; at once on a second signal."""
+        """End the service once accepted requests are answered; on a second signal, at once."""
         server.force_exit = is_ending.is_set()
         seconds = 0 if is_ending.is_set() else service.settings.drain_seconds
         _exit_within(seconds + _EXIT_SECONDS)
@@ -183,7 +183,8 @@ async def _serve(service: Service, server: uvicorn.Server, listener: socket.sock
 
 
 class _LoopErrors:
-    """A logger of the event loop's errors; of connections without a file, at most one a second."""
+    """A logger of the event loop's errors, with at most one line a second about a lack of file
+    descriptors."""
 
     _next = 0.0
 
@@ -199,7 +200,7 @@ class _LoopErrors:
 async def _watch(
     is_ending: asyncio.Event, server: uvicorn.Server, service: Service, listener: socket.socket
 ) -> None:
-    """Wait until the server should stop: after a failure to load, or the last answer."""
+    """Wait until the server should stop: models cannot be loaded, or the last answer is sent."""
     while not server.started:
         await asyncio.sleep(0.01)
     host, port = listener.getsockname()[:2]

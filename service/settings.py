@@ -53,8 +53,8 @@ _HOST = re.compile(r"\*|[\w.-]+|\[?[0-9a-fA-F:]+\]?")
 
 
 def _origins(values: list[str]) -> list[str]:
-    """Return origins as browsers send them. Raises ValueError for others, which would match none:
-    with a path or a slash at the end, say."""
+    """Return the origins. Raises ValueError for a text that no browser sends as an origin, for
+    instance with a path or a slash at the end."""
     for value in values:
         if not _ORIGIN.fullmatch(value):
             raise ValueError(f"{value!r} is not an origin, such as https://app.example.com")
@@ -62,8 +62,8 @@ def _origins(values: list[str]) -> list[str]:
 
 
 def _hosts(values: list[str]) -> list[str]:
-    """Return names of hosts. Raises ValueError for others, which no request would name: with a
-    scheme or a port, say."""
+    """Return the names of hosts. Raises ValueError for a text that no request has as its host, for
+    instance with a scheme or a port."""
     for value in values:
         if not _HOST.fullmatch(value):
             raise ValueError(f"{value!r} is not the name of a host, such as rerank.example.com")
@@ -71,8 +71,8 @@ def _hosts(values: list[str]) -> list[str]:
 
 
 def _stripped_keys(values: list[SecretStr]) -> list[SecretStr]:
-    """Return the keys without spaces around them, which no header can give. Raises ValueError for
-    an empty key, which anyone can give."""
+    """Return the keys without surrounding spaces, which no header can send. Raises ValueError for
+    an empty key, which anyone can send."""
     keys = [value.get_secret_value().strip() for value in values]
     if "" in keys:
         raise ValueError("a key is empty")
@@ -80,7 +80,7 @@ def _stripped_keys(values: list[SecretStr]) -> list[SecretStr]:
 
 
 _HERE = "ckpt/*.pt"
-"""In the working directory: a checkout's, or the image's."""
+"""Checkpoints in the working directory: of a checkout, or of the image."""
 
 # NoDecode: a list in the environment is comma-separated, not JSON.
 _Words = Annotated[list[str], NoDecode, BeforeValidator(_split)]
@@ -108,13 +108,13 @@ class Settings(BaseSettings):
     models: _Words = Field(
         [],
         description="checkpoints, glob patterns, an ensemble.toml from `rerank tune`, or the name "
-        f"of installed ones; by default {_HERE} if there are some, else the first of "
+        f"of installed models; by default {_HERE} if there are such files, else the first of "
         "`rerank models`",
     )
     sha256: _Words = Field(
         [],
-        description="load no other checkpoints: their SHA-256, or the first 8 digits or more, in "
-        "any order",
+        description="SHA-256 of each checkpoint, or its first 8 digits or more, in any order; "
+        "other checkpoints are refused",
     )
     combine: Literal["sum", "average"] = Field(
         "sum", description="sum the members' log-probabilities, or average their probabilities"
@@ -129,32 +129,35 @@ class Settings(BaseSettings):
         "engines",
     )
     engines: int = Field(
-        1, ge=1, le=64, description="processes that score, each with the models, under one queue"
+        1,
+        ge=1,
+        le=64,
+        description="number of processes that score: each loads the models, all share a queue",
     )
     heartbeat_seconds: _Seconds = Field(
         30.0,
         ge=1,  # a busy machine stops processes for some tenths
-        description="a process that scores, parses or reads is killed and restarted if it makes "
-        "no progress for so long",
+        description="seconds without progress after which a process that scores, parses or reads "
+        "is killed and restarted",
     )
     precision: Literal["exact", "fast"] = Field(
         "fast", description="exact: float32; fast: products of 8-bit integers where they are faster"
     )
     host: str = Field("127.0.0.1", description="address to listen on; 0.0.0.0: all")
     public: bool = Field(
-        False, description="serve anyone who can connect, at an address of a network, without keys"
+        False, description="serve without keys at an address that other machines can reach"
     )
     allow_host: Annotated[_Words, AfterValidator(_hosts)] = Field(
         [],
-        description="names that requests may address the service by; *: any; by default any with "
-        "keys, and without keys only localhost and addresses",
+        description="host names that requests may use for the service; *: any; by default any name "
+        "if there are keys, else only localhost and addresses",
     )
     port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0: any free port")
 
     parser_model: str | None = Field(
         None,
-        description="the parser's span model, or the name of an installed ensemble that has one; "
-        "by default that of the models, else the installed one",
+        description="the parser's span model, or the name of an installed ensemble with a span "
+        "model; by default the span model of the ensemble, else the installed one",
     )
     language: str = Field("", description=option_of(ParserSettings, "language")[1])
     candidates: int = Field(
@@ -165,22 +168,23 @@ class Settings(BaseSettings):
     )
     words: Convention | None = Field(
         None,
-        description="split text into words as GUM, CRAFT and OntoNotes 5 do, or as the Wall Street "
-        "Journal's treebank does, or as another language needs; by default as is usual in the "
-        "language",
+        description="split text into words as GUM, CRAFT and OntoNotes 5 do, as the Wall Street "
+        "Journal's treebank does, or as another language needs; by default in the usual way of "
+        "the language",
     )
 
     batch_tokens: _Count = Field(
         100_000,
-        description="most tokens scored in one call, which takes half a second, or two for a long "
-        "list; longer requests take several",
+        description="most tokens scored in one call; a call takes half a second, or two seconds "
+        "for a long list, and a longer request takes several calls",
     )
     queue_requests: _Count = Field(
-        128, description="most concurrent requests, three quarters of them of one client, else 429"
+        128, description="most requests at once, else 429; one client may have three quarters"
     )
     queue_tokens: _Count = Field(
         1_000_000,
-        description="most tokens waiting, else 429; also for a request likely to miss its deadline",
+        description="most tokens that wait, else 429; a request that would probably miss its "
+        "deadline gets 429, too",
     )
     client_rate: Annotated[float, Field(gt=0)] | None = Field(
         None,
@@ -222,20 +226,24 @@ class Settings(BaseSettings):
 
     reading_seconds: _Seconds = Field(
         10.0,
-        description="CPU time to read a body of at most a megabyte, in proportion for longer ones, "
-        "else 422",
+        description="CPU time to read a body of up to a megabyte, and in proportion more for a "
+        "longer body, else 422",
     )
 
-    api_keys: _Keys = Field([], description="keys for using the service; none: no key is needed")
+    api_keys: _Keys = Field(
+        [], description="keys for using the service; without any, no key is needed"
+    )
     api_keys_file: Path | None = Field(None, description="file with more keys, one a line")
-    admin_keys: _Keys = Field([], description="keys for reloading models; none: only SIGHUP does")
-    admin_keys_file: Path | None = Field(None, description="file with more, one per line")
+    admin_keys: _Keys = Field(
+        [], description="keys for reloading models; without any, only SIGHUP reloads"
+    )
+    admin_keys_file: Path | None = Field(None, description="file with more admin keys, one a line")
     cors_origins: Annotated[_Words, AfterValidator(_origins)] = Field(
         [], description="origins whose web pages may call the service"
     )
 
     forwarded_allow_ips: _Networks = Field(
-        [], description="proxies whose X-Forwarded-For is believed: addresses or networks; *: any"
+        [], description="proxies whose X-Forwarded-For is trusted: addresses or networks; *: any"
     )
 
     drain_seconds: _Seconds = Field(
@@ -247,14 +255,14 @@ class Settings(BaseSettings):
         False, description="send OpenTelemetry traces; OTEL_... variables say where"
     )
 
-    # Limits that nobody has set to anything else.
+    # Limits without a flag: nobody has needed other values.
     address_connections: ClassVar[int] = 250
     """Most open connections of one address (of IPv6, a network); proxies of ``forwarded_allow_ips``
     may have all."""
     max_values: ClassVar[int] = 500_000
-    """Most values and names of fields in a JSON body, and lines of a text."""
+    """Most values and names of fields in a JSON body, and most lines of a text."""
     max_tree_bytes: ClassVar[int] = 200_000
-    """The longest tree in a JSON body."""
+    """Most bytes of a tree in a JSON body."""
 
     @classmethod
     def settings_customise_sources(
@@ -318,7 +326,7 @@ class Settings(BaseSettings):
 
     @property
     def limits(self) -> dict[str, int | float]:
-        """Return every limit on a request, as ``/info`` shows them."""
+        """Return every limit on a request, as ``/info`` shows the limits."""
         names = (
             "max_body_bytes max_values max_tree_bytes max_sentences max_candidates "
             "max_tree_tokens max_depth max_characters longest queue_requests queue_tokens "
@@ -338,10 +346,8 @@ def _read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add a flag for every setting; what is not given is left to environment and file.
-
-    Keys have no flag: other users of the machine can read command lines.
-    """
+    """Add a flag for every setting but keys, since other users of the machine can read command
+    lines. Settings without a given flag come from environment or file."""
     for name, field in Settings.model_fields.items():
         if name in ("api_keys", "admin_keys"):
             continue
@@ -363,7 +369,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def load_settings(flags: dict[str, Any]) -> Settings:
-    """Return the settings, ``flags`` on top. Raises InputError that names what is wrong."""
+    """Return the settings; ``flags`` override environment and file. Raises InputError that names
+    the wrong setting."""
     _check_environment()
     try:
         return Settings(**flags)

@@ -1,6 +1,6 @@
 """A child process, and the numbered messages to and from it.
 
-Threads of one interpreter hold each other up, so whatever takes long has an interpreter of its own.
+Threads of one interpreter delay each other, so long work has an interpreter of its own.
 One pipe leads to each child, and every message on it is a tuple:
 
 ===================================  ==========================================================
@@ -13,10 +13,10 @@ to the child                         from the child
 ``"resume", number``
 ===================================  ==========================================================
 
-A child has lanes: threads, each of which serves one request after another. It is killed if nothing
-comes from it for ``heartbeat`` seconds, or if a request that is watched has not looked at its
-cancellation for so long. Requests that wait for a reply then raise ``Lost``, and the next one
-starts another child. A child ends when its pipe closes: none outlives the service.
+A child has lanes: threads, each of which serves one request after another. A child is killed if no
+message comes from it for ``heartbeat`` seconds, or if a request that is watched has not looked at
+its cancellation for the same time. Requests that wait for a reply then raise ``Lost``, and the next
+request starts another child. A child ends when its pipe closes: none outlives the service.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from reranker.errors import RerankError, lacks_memory
 from reranker.process.cancellation import Cancellation, Stopped
 from reranker.service.errors import Lost, RequestError, described
 
-# Variables that no child gets: children read what strangers have sent.
+# Variables that no child gets, since children read the bytes of strangers.
 _SECRETS = frozenset({"RERANK_API_KEYS", "RERANK_ADMIN_KEYS"})
 
 # How often to look whether the request has been cancelled or paused.
@@ -53,7 +53,7 @@ _ENDING_SECONDS = 0.5
 # A child beats this often, and at least four times in ``heartbeat`` seconds.
 _BEATING_SECONDS = 1.0
 
-# How long a child may take to beat for the first time: it imports what it needs before.
+# How long a child may take until its first beat: it imports modules before.
 _STARTING_SECONDS = 180.0
 
 
@@ -170,12 +170,12 @@ class _Process:
         is_watched: bool = False,
         patience: float = math.inf,
     ) -> Iterator[tuple[bool, Any]]:
-        """Yield what comes back for a request: its parts, then the reply; the first item says
-        whether the second is the reply. Cancelling and pausing are passed on.
+        """Yield the parts of a request's answer, each with False, then the reply with True. The
+        request's cancellation and its pauses are passed on to the child.
 
-        Raises Lost if the child ends or the request fails there, and what was raised there:
-        Stopped, RequestError, RerankError and MemoryError. Raises TimeoutError if the request was
-        cancelled and nothing came back for ``patience`` seconds.
+        Raises Lost if the child ends or the request fails there, and the child's errors: Stopped,
+        RequestError, RerankError and MemoryError. Raises TimeoutError if the request was cancelled
+        and no message came back for ``patience`` seconds.
         """
         cancellation = cancellation or Cancellation()
         number, waiting = next(self._numbers), _Waiting(is_watched)
@@ -203,7 +203,7 @@ class _Process:
                     try:
                         raise answer
                     finally:
-                        del answer  # it would refer to itself, and so keep what the caller has
+                        del answer  # it refers to itself, and so would keep the caller's objects
                 yield is_done, answer
         finally:
             del self._waiting[number]
@@ -222,7 +222,8 @@ class _Process:
         self._process.wait()
 
     def _receive(self) -> None:
-        """Pass on what comes, in a thread, until the child ends; kill a child that hangs."""
+        """Pass on the child's messages, in a thread, until the child ends; kill a child that
+        hangs."""
         until = time.monotonic() + max(self._heartbeat, _STARTING_SECONDS)
         try:
             while True:
@@ -260,7 +261,7 @@ class _Process:
         return any(each.seconds_without_progress(now) > self._heartbeat for each in waiting)
 
     def _lost(self) -> Lost:
-        """Return how the process ended, which has ended or is about to."""
+        """Return the way in which the process ended, or is about to end."""
         if self._why is not None:
             return self._why
         if self._has_hung:
@@ -304,7 +305,7 @@ class _Waiting:
 
 
 def resident_memory(process: int | str = "self") -> float:
-    """Return the bytes of a process in RAM; 0 where these are not known."""
+    """Return the bytes of a process in RAM, or 0 where the system does not tell."""
     try:
         pages = Path(f"/proc/{process}/statm").read_text().split()[1]
     except OSError:  # not on Linux, or ended
@@ -316,13 +317,13 @@ def resident_memory(process: int | str = "self") -> float:
 
 
 class Request(Cancellation):
-    """A request, as a lane of the child sees it: cancelled or paused by the service."""
+    """A request in the child; the service can cancel and pause it."""
 
     def __init__(self, number: int, value: Any, send: Callable[..., None]) -> None:
         super().__init__()
         self.number, self.value = number, value
         self.looks = 0
-        """How often the computation has looked whether it should stop: a sign of progress."""
+        """How often the computation has checked whether it should stop: a sign of progress."""
         self._send = send
 
     @property
@@ -331,26 +332,26 @@ class Request(Cancellation):
         return super().is_cancelled
 
     def progress(self, value: object) -> None:
-        """Send a part of what was asked for."""
+        """Send a part of the answer."""
         self._send("progress", self.number, value)
 
 
 _OBEY = {"cancel": Request.cancel, "pause": Request.pause, "resume": Request.resume}
 
 Lane = Callable[[Request], object]
-"""Serves a request: returns the reply, or raises what the service should raise."""
+"""A function that serves a request: it returns the reply, or raises the service's error."""
 
 
 def serve(
     make_lanes: Callable[[Any], Sequence[Lane]],
     after: Callable[[], None] = lambda: None,
 ) -> NoReturn:
-    """Serve the requests of the service until its pipe closes; then end the process, whatever its
-    threads do. ``make_lanes`` gets the value that the child is started with; ``after`` is called
-    after each request."""
+    """Serve the requests of the service until its pipe closes; then end the process, even if
+    threads are busy. ``make_lanes`` gets the value that the child is started with; ``after`` is
+    called after each request."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # these are for the service, which will end us
-    logging.disable()  # what users sent belongs in no log
+        signal.signal(number, signal.SIG_IGN)  # for the service, which then ends its children
+    logging.disable()  # the text of users belongs in no log
     pipe, beat = Connection(int(sys.argv[1])), float(sys.argv[2])
     status = 1
     try:
@@ -358,7 +359,7 @@ def serve(
     except (EOFError, ConnectionError):
         status = 0
     finally:
-        os._exit(status)  # without a traceback, which could quote what users sent
+        os._exit(status)  # without a traceback, which could quote users
 
 
 class _Serving:

@@ -29,9 +29,10 @@ def score_in_halves(
     cancellation: Cancellation | None = None,
     best: Best | None = None,
 ) -> tuple[Scores, int]:
-    """Return the scores of each list, and how often memory did not suffice; then one half is scored
-    after the other, down to single candidates. A list with a candidate that does not fit even alone
-    has None. ``best``: see ``score_together``. Raises Stopped if cancelled."""
+    """Return the scores of each list, and the number of times that memory did not suffice. In that
+    case one half is scored after the other, down to single candidates; the scores of a list are
+    None if a candidate does not fit even alone. ``best``: see ``score_together``. Raises Stopped if
+    cancelled."""
     halving = _Halving(ensemble, token_scores, cancellation)
     return halving.score(lists, best), halving.count
 
@@ -43,9 +44,9 @@ def score_together(
     cancellation: Cancellation | None,
     best: Best | None,
 ) -> list[Sequence[Scored | None]]:
-    """Return the scores of each list, computed in as few batches as possible: nobody waits for the
-    first. Where only the ``best`` are wanted, candidates off the shortlist have None. Raises
-    Stopped if cancelled."""
+    """Return the scores of each list, computed in as few batches as possible, since all are
+    returned at once. If only the ``best`` are wanted, candidates off the shortlist have None.
+    Raises Stopped if cancelled."""
     scorer = Scorer(ensemble, token_scores)
     score: Callable[[pools.Batch, Cancellation], list[Any]] = scorer.score
     if best is not None:
@@ -91,6 +92,6 @@ class _Halving:
             if scores is None:
                 return None
             together += filter(None, scores)
-        # A half cannot know what it repeats of the other.
+        # A half does not know its duplicates in the other half.
         known = zip(together, DistinctCandidates(nbest).candidates, strict=True)
         return [replace(scored, duplicate_of=original) for scored, (_, original) in known]

@@ -19,11 +19,11 @@ def lanes(limits: Limits) -> list[Lane]:
 
 
 def _read(limits: Limits, request: Request) -> Contents:
-    """Send the lists or sentences one by one, since to unpickle them all at once would hold up the
-    service, and how many seconds of CPU time they took.
+    """Send the lists or sentences of a body one by one, then the seconds of CPU time that they
+    took. To unpickle all at once would hold up the service.
 
-    The child ends, by SIGPROF, once it has used up the CPU time for such a body: no code of
-    Python's is needed for that, which would wait for the end of a regular expression.
+    SIGPROF ends the child once it has used up the CPU time. The system does that without any Python
+    code, which would wait for the end of a regular expression.
     """
     body: Body
     body, seconds = request.value
@@ -41,5 +41,5 @@ def _read(limits: Limits, request: Request) -> Contents:
 
 if __name__ == "__main__":
     share_freed_memory(1)
-    gc.set_threshold(50_000, 20, 20)  # among what is made of bodies it finds nothing
+    gc.set_threshold(50_000, 20, 20)  # it finds no garbage among lists and sentences
     serve(lanes, return_freed_memory)

@@ -1,6 +1,6 @@
 """A child that scores, and parses with the built-in parser, as the service sees it.
 
-``scoring_main`` is what runs there. Lane 0 loads and forgets models; each of the others serves a
+The child runs ``scoring_main``. Lane 0 loads and forgets models; each of the others serves a
 slot of the queue.
 """
 
@@ -67,7 +67,7 @@ class Models(Ranker):
     precision: str
     parser: ParserModel | None
     no_parser: str
-    """Why there is none."""
+    """The reason why there is no parser."""
 
 
 class Best(NamedTuple):
@@ -85,11 +85,11 @@ class ToScore(NamedTuple):
     lists: Sequence[NBest] = ()
     sentences: Sequence[TextSentence] = ()
     most_tree_tokens: int = 10**9
-    """Parsed trees of more are rejected."""
+    """Parsed trees with more tokens are rejected."""
     best: Best | None = None
-    """The best candidates, if no others are wanted of each list."""
+    """The best candidates, if only these are wanted of each list."""
     is_certainty_wanted: bool = True
-    """Need for the parser's probabilities of brackets."""
+    """Whether the parser's probabilities of brackets are wanted."""
 
 
 class BatchScores(NamedTuple):
@@ -97,16 +97,16 @@ class BatchScores(NamedTuple):
 
     lists: Sequence[NBest]
     scores: Sequence[Sequence[Scored | None] | None]
-    """As of ``halving.score_together``; None for a list with a candidate that does not fit into
-    memory even alone."""
+    """The scores of each list (``halving.score_together``); None for a list with a candidate that
+    does not fit into memory even alone."""
     seconds: float
     halvings: int
-    """How often memory did not suffice, so that the batch was scored in halves."""
+    """The number of times that memory did not suffice and a part was scored in halves."""
     memory: float
-    """Bytes in use afterwards: of GPUs, else of the process."""
+    """Bytes in use after the batch: of GPUs, else of the process."""
     parser_seconds: Sequence[float] = ()
     faults: Sequence[dict[str, str]] = ()
-    """What went wrong in the parser, for the log."""
+    """The parser's errors, as fields of the log."""
 
 
 class ScoringChild:
@@ -126,7 +126,7 @@ class ScoringChild:
         self._loaded: set[int] = set()  # by number
         self._models: weakref.WeakValueDictionary[int, Models] = weakref.WeakValueDictionary()
         self.device_memory = 0.0
-        """Bytes in use there after the last batch: of GPUs, else of the process."""
+        """Bytes in use after the last batch: of GPUs, else of the child."""
         self.end, self.close = self._child.end, self._child.close
 
     @property
@@ -142,7 +142,7 @@ class ScoringChild:
             return models
 
     def ensure(self, models: Models) -> None:
-        """Have the child load these models unless it has them; raises Lost if it cannot."""
+        """Have the child load models unless it has them. Raises Lost if it cannot load them."""
         if models.number in self._loaded and self._loaded_in is self._child.process:
             return  # without the lock, which is held while other models are loaded
         with self._lock:
@@ -180,8 +180,9 @@ class ScoringChild:
         return scores
 
     def _load(self, number: int, sha256: Sequence[str], parser: str | None) -> Models:
-        """Have models loaded, and the parser's: the one with the hash ``parser``, if given. Raises
-        RerankError, also for a parser's model that is named and does not work."""
+        """Have the child load the ensemble and the parser's model, which has the hash ``parser`` if
+        one is given. Raises RerankError, also if the settings name a parser's model that does not
+        work."""
         settings = self._settings
         loading = {**settings.loading, "sha256": sha256}
         choice = settings.parser_choice

@@ -43,7 +43,7 @@ class _LoadedEnsemble(NamedTuple):
 
 
 def lanes(slots: Sequence[tuple[int, int]]) -> list[Lane]:
-    """Return a lane that loads, and one for each slot, which has threads and a niceness."""
+    """Return a lane that loads models, and a lane for each slot, given as threads and niceness."""
     import reranker.pipeline  # noqa: F401  which takes seconds, before the child beats
     from reranker.scoring.lanes import Lanes
 
@@ -63,7 +63,7 @@ def _control(models: dict[int, _LoadedEnsemble], request: Request) -> Models | N
         case "forget", numbers:
             for number in numbers:
                 models.pop(number, None)
-            gc.collect()  # an engine with little to do would keep what loading left behind
+            gc.collect()  # an idle engine would keep the garbage of loading
             return_freed_memory()
     return None
 
@@ -136,14 +136,14 @@ class _ParsedSentence(NamedTuple):
     nbest: NBest
     seconds: float
     fault: dict[str, str] | None
-    """What went wrong, for the log."""
+    """The parser's error, as fields of the log."""
 
 
 def _parse(
     parser: ChartParser, cancellation: Cancellation, sentences: Sequence[TextSentence]
 ) -> list[_ParsedSentence]:
-    """Parse sentences together. After an error each is parsed alone, so that the error costs only
-    one of them its trees. The seconds are their mean."""
+    """Parse sentences together. After an error each is parsed alone, so that only the sentence with
+    the error loses its trees. The seconds of each are the mean."""
     started = time.monotonic()
     whole = [each for each in sentences if each.problem is None]
     answers: Iterator[NBest | str]
@@ -167,7 +167,7 @@ def _parse(
 
 
 def without_long_trees(nbest: NBest, most_tokens: int) -> NBest:
-    """Reject the trees of more tokens in a parser's list."""
+    """Return a parser's list, in which trees of ``most_tokens`` tokens or more are rejected."""
     # <eos> is one more.
     long = [each for each in nbest.candidates if len(each.tokens) >= most_tokens]
     if not long:

@@ -10,9 +10,9 @@ from reranker.service.errors import RequestError
 
 
 def chosen(request: Request, offered: Sequence[str]) -> str:
-    """Return the media type that ``Accept`` prefers; of several of equal quality, the type that
-    ``Accept`` names, or names first, else the first of ``offered``. Raises RequestError 406 if the
-    client takes none."""
+    """Return the offered media type that ``Accept`` prefers. Of several of equal quality, it is the
+    type that ``Accept`` names, or names first, else the first of ``offered``. Raises RequestError
+    406 if the client accepts none."""
     ranges = [_range(text) for text in request.headers.get("accept", "").split(",") if text.strip()]
     if not ranges:
         return offered[0]
@@ -34,7 +34,7 @@ def _range(text: str) -> tuple[str, float]:
 
 
 def _liking(media: str, ranges: Sequence[tuple[str, float]]) -> tuple[float, int, int]:
-    """Return the quality, exactness and earliness of the most exact range that fits."""
+    """Return quality, exactness and earliness of the most exact range that has the media type."""
     kind = media.partition("/")[0]
     for exactness, name in ((2, media), (1, f"{kind}/*"), (0, "*/*")):
         for place, (given, quality) in enumerate(ranges):

@@ -38,7 +38,7 @@ CONLLU = "text/x-conllu"
 TABLE = "text/tab-separated-values"
 
 _OUTPUTS = {"text/plain": "best", CONLLU: "conllu", TABLE: "brackets"}
-"""What ``rerank parse --output`` calls the answers that are not JSON."""
+"""Names that ``rerank parse --output`` has for the answers that are not JSON."""
 
 *_SENTENCE_FIELDS, _, _ = RankedSentence.model_fields  # the last: ranking, rejected
 _RANKED_FIELDS = (
@@ -52,7 +52,7 @@ class AnswerWriter:
     ``/rerank`` and ``/parse``."""
 
     has_lines = True
-    """Whether it can be sent a line at a time."""
+    """Whether the answer can be sent a line at a time."""
 
     def __init__(
         self, request_id: str, models: Ranker, asked: Asked, warnings: Sequence[str]
@@ -71,7 +71,7 @@ class AnswerWriter:
         }
 
     def warn(self, warning: str | None) -> None:
-        """Add a warning, if it is one, to what the answer ends with."""
+        """Add a warning, unless it is None or empty, to the end of the answer."""
         if warning:
             self.warnings.append(warning)
 
@@ -106,8 +106,8 @@ class AnswerWriter:
         return _joined(known, "sentences", entries, {"warnings": self.warnings})
 
     def start_line(self, usage: Mapping[str, int] | None, sentences: int) -> bytes:
-        """Return the first line: what the whole answer has before its sentences. How much there is
-        to score in a text is not known yet (``usage``)."""
+        """Return the first line: the fields of the whole answer before its sentences. For a text
+        ``usage`` is None, since the number of tokens is not known yet."""
         known = {"sentences": sentences} if usage is None else {"usage": usage}
         return _json({"start": {**self._head, **known}})
 
@@ -226,7 +226,7 @@ def usage_of_lists(lists: Sequence[NBest]) -> dict[str, int]:
 
 
 def usage_of(lists: Sequence[NBest], tokens: int) -> dict[str, int]:
-    """Return the usage of lists whose different candidates have so many tokens."""
+    """Return the usage of lists whose different candidates have ``tokens`` tokens in all."""
     return {
         "sentences": len(lists),
         "candidates": sum(len(nbest.candidates) for nbest in lists),

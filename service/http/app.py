@@ -29,8 +29,8 @@ _CORS_HEADERS = ["Authorization", "Content-Type", "X-API-Key", "X-Request-ID", "
 
 
 def create_app(settings: Settings, is_ready_first: bool = False) -> FastAPI:
-    """Return the application, which loads the models that the settings name and answers 503 until
-    the models are there, or nothing at all before (``is_ready_first``).
+    """Return the application, which loads the models that the settings name. It answers 503 until
+    the models are loaded; with ``is_ready_first`` it does not answer before that.
 
     ``app.state.service`` is the running ``Service``. Raises InputError if keys cannot be read.
     """
@@ -93,7 +93,7 @@ def _add_error_answers(app: FastAPI) -> None:
     """Answer every error in the same envelope; ``RequestLog`` answers unexpected errors."""
 
     @app.exception_handler(RequestError)
-    async def ours(request: Request, error: RequestError) -> Response:
+    async def refused(request: Request, error: RequestError) -> Response:
         state_of(request).details["code"] = error.code
         return envelope(error, state_of(request).request_id)
 
@@ -136,7 +136,7 @@ def _add_middleware(app: FastAPI, service: Service) -> None:
 
 def _add_traces(app: FastAPI) -> None:
     """Send OpenTelemetry a span for each request, as part of the client's trace; the environment
-    variables ``OTEL_...`` say where spans are sent. Raises InputError if the packages of the extra
+    variables ``OTEL_...`` set their destination. Raises InputError if the packages of the extra
     are missing."""
     try:
         from opentelemetry import trace

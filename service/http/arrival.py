@@ -1,4 +1,4 @@
-"""Bodies as they arrive, within limits; work whose client is gone is cancelled."""
+"""Bodies as they arrive, within limits; work is cancelled once its client is gone."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class ClientGone(Exception):
 async def read_body(
     path: str, request: Request, query: BaseModel, settings: Settings, deadline: float
 ) -> Body:
-    """Return the body, and what the request says of it; the state's ``hold`` is called with the
-    body's length so far and in the end.
+    """Return the body with its media type, charset and options. The state's ``reserve`` is called
+    with the body's length so far and its expected length.
 
-    Raises RequestError 413 (too long), 408 (too slow) or 504 (deadline), what ``hold`` raises, and
-    ClientGone.
+    Raises RequestError 413 (too long), 408 (too slow) or 504 (deadline), the errors of ``reserve``,
+    and ClientGone.
     """
     limit, state = settings.max_body_bytes, state_of(request)
     too_long = RequestError(413, "too-large", f"the body is longer than max_body_bytes = {limit}")
@@ -47,7 +47,7 @@ async def read_body(
         length = int(request.headers.get("content-length", 0))
     if length > limit:
         raise too_long
-    state.hold(0, length)
+    state.reserve(0, length)
     body_deadline = time.monotonic() + settings.body_seconds
     body = bytearray()
     try:
@@ -56,7 +56,7 @@ async def read_body(
                 body += chunk
                 if len(body) > limit:
                     raise too_long
-                state.hold(len(body), length)
+                state.reserve(len(body), length)
     except ClientDisconnect as error:
         raise ClientGone from error
     except TimeoutError as error:
@@ -95,8 +95,8 @@ async def _disconnect(request: Request) -> None:
 
 
 async def check_once(request: Request) -> None:
-    """Raise RequestError 422 for an option of the query, or a timeout, that is given twice: one of
-    the two would be taken silently."""
+    """Raise RequestError 422 for an option of the query, or a timeout, that is given twice, since
+    one of the two would be ignored silently."""
     timeouts = [(TIMEOUT, value) for value in request.headers.getlist(TIMEOUT)]
     name = repeated([*request.query_params.multi_items(), *timeouts])
     if name is not None:
@@ -124,8 +124,8 @@ def codec(request: Request) -> str | None:
 
 
 def check_media_type(request: Request, *allowed: str) -> None:
-    """Raise RequestError 415 for another media type, and for compressed bodies, whose true size is
-    not known."""
+    """Raise RequestError 415 for a media type that is not allowed, and for a compressed body, whose
+    true size is not known."""
     encoding = ", ".join(request.headers.getlist("content-encoding")).strip().lower()
     if {part.strip() for part in encoding.split(",")} - {"", "identity"}:
         message = f"send the body uncompressed, not with Content-Encoding: {encoding}"

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse
 
 from reranker.service.errors import RequestError
 
-# What a user sent may be quoted in an error, but not by the megabyte.
+# An error may quote the text of a user, but not a megabyte of it.
 _LONGEST_MESSAGE = 1000
 _LONGEST_PARAM = 200
 
@@ -40,7 +40,7 @@ def envelope(error: RequestError, request_id: str) -> JSONLine:
 
 
 def from_http(status: int, headers: Mapping[str, str] | None) -> RequestError:
-    """Return an error that the framework has raised: no such path, method not allowed."""
+    """Return the error for a status of the framework, such as 404 or 405."""
     reason = HTTPStatus(status).phrase
     error = RequestError(status, reason.lower().replace(" ", "-"), reason)
     error.headers.update(headers or {})

@@ -114,8 +114,8 @@ class RequestLog:
 
 
 def _is_quiet(path: str, status: int, headers: Headers) -> bool:
-    """Return whether a request has no line in the log: probes, and what a page fetches to show
-    itself. The page has a line."""
+    """Return whether a request has no line in the log: a probe, or a file or description that a
+    page fetches. The page itself has a line."""
     if path == "/page":
         return status < 400
     is_of_page = headers.get("sec-fetch-site") == "same-origin"
@@ -123,8 +123,8 @@ def _is_quiet(path: str, status: int, headers: Headers) -> bool:
 
 
 def _has_two_lengths(scope: Scope) -> bool:
-    """Return whether a proxy could see the body end elsewhere than the service does (RFC 9112,
-    6.1): what follows on the connection must not be taken for a request."""
+    """Return whether a proxy could see another end of the body than the service (RFC 9112, 6.1).
+    Then the bytes after the body must not be taken for a request."""
     return {b"transfer-encoding", b"content-length"} <= {name for name, _ in scope["headers"]}
 
 
@@ -141,10 +141,10 @@ class HeadAsGet:
 
 
 class RequestCheck:
-    """A layer that refuses what another site's page could have a browser send: requests to a host
-    name that is not ours, which DNS can point at any address (421), and requests from an origin
-    that is not among ``cors_origins`` (403). Probes of health may use any name. Then keys are
-    checked (401), inside CORS, since preflight requests carry no key."""
+    """A layer that refuses requests that another site's page could make a browser send: to a host
+    name that the service does not serve, since DNS can point any name here (421), and from an
+    origin that is not among ``cors_origins`` (403). Probes of health may use any name. Then keys
+    are checked (401), inside CORS, since preflight requests carry no key."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._service, settings = app, service, service.settings

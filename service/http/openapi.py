@@ -41,7 +41,7 @@ _BODY_ERRORS = (400, 401, 403, 408, 413, 415, 421, 422, 429, 503, 504)
 
 
 def _route(answer: Any, errors: tuple[int, ...], **extra: Any) -> dict[str, Any]:
-    """Return arguments of ``app.get`` or ``app.post``; ``extra`` describes the path further."""
+    """Return arguments of ``app.get`` or ``app.post``; ``extra`` is added to the description."""
     responses: dict[int, Any] = {200: {"model": answer}}
     for status in errors:
         responses[status] = {"model": schemas.ErrorAnswer, "description": _ERRORS[status]}
@@ -49,7 +49,7 @@ def _route(answer: Any, errors: tuple[int, ...], **extra: Any) -> dict[str, Any]
 
 
 def _body(path: str) -> dict[str, Any]:
-    """Return the body that a path takes: one of its forms, or perhaps a text."""
+    """Return the description of a path's body: JSON in one of its forms, or a text."""
     forms = schemas.FORMS[path]
     models = forms.models.values()
     references = [{"$ref": _REFERENCE.format(model=model.__name__)} for model in models]

@@ -2,7 +2,7 @@
 scored and are written.
 
 Lists come from the body, or from the built-in parser, which proposes trees where they are scored.
-All but reading, scoring and parsing runs in threads, a few lists at a time.
+Reading, scoring and parsing run in children; the rest runs in threads, a few lists at a time.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class RankedRequest:
                 entries += group
                 size += sum(map(len, group))
                 if given.contents.sentences:
-                    self._state.hold(size, 0)
+                    self._state.reserve(size, 0)
 
         def whole(_: Cancellation) -> bytes:
             return writer.whole(entries, self._usage or answers.usage_of([], 0))
@@ -132,7 +132,7 @@ class RankedRequest:
 
 class _Given(NamedTuple):
     """The arguments of ``Service.work``: lists or sentences to be scored, the models for them, the
-    bytes of the body, and what the answer tells."""
+    bytes of the body, and the parts of an answer that are wanted."""
 
     contents: Contents
     models: Models

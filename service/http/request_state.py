@@ -1,4 +1,4 @@
-"""The state of a request beside its head and body."""
+"""The state of a request: its client, its key, and fields of its line in the log."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class RequestState:
     key: str = NO_KEY
     """The label of the key."""
     client: str = ""
-    """The one whom the request counts for."""
+    """The client that the request counts for (``fairness.client``)."""
     details: dict[str, object] = field(default_factory=dict)
     """Fields of the log."""
-    hold: Callable[[int, int], None] = lambda count, expected: None
-    """Charges the client for the bytes that the request holds: see ``BodyBytes.held``."""
+    reserve: Callable[[int, int], None] = lambda count, expected: None
+    """Reserves bytes for the request at its client's expense: see ``BodyBytes.reserved``."""
 
     def add_to(self, scope: Scope) -> None:
-        """Make ``state_of`` find this state from the scope on."""
+        """Put this state into the scope, where ``state_of`` finds it."""
         scope.setdefault("state", {})[_NAME] = self
 
 

@@ -58,7 +58,9 @@ Asking = Annotated[schemas.QueryOptions, Query()]
 AskingToParse = Annotated[schemas.ParseQuery, Query()]
 AskingNothing = Annotated[schemas.NoOptions, Query()]
 
-Fewer = Annotated[bool, Query(description="accept fewer models than before; else that is an error")]
+Fewer = Annotated[
+    bool, Query(description="accept fewer models than before, which is an error otherwise")
+]
 
 Job = Callable[[Body, Models, float], Coroutine[None, None, bytes | streams.Lines]]
 
@@ -89,8 +91,8 @@ async def parse(
 
     The body is JSON with a `text`, with `sentences` or with the `tokens` of each, or text as
     `text/plain`, with the options in the query. A sentence that the parser cannot parse gets a flat
-    tree (`fallback`), and `rejected` says why. `Accept` chooses JSON, the best trees alone, a line
-    for each sentence (`text/plain`), CoNLL-U (`text/x-conllu`), or a table of all brackets
+    tree (`fallback`), and `rejected` gives the reason. `Accept` chooses JSON, the best trees alone,
+    a line for each sentence (`text/plain`), CoNLL-U (`text/x-conllu`), or a table of all brackets
     (`text/tab-separated-values`).
     """
     return await _ranked("/parse", request, service, query, timeout)
@@ -208,15 +210,16 @@ async def _answer(
     job: Job,
     form: str = JSON,
 ) -> Response:
-    """Run ``job`` on the body, until the deadline or until the client hangs up."""
+    """Answer with the result of ``job``, which runs until the deadline or until the client is
+    gone."""
     settings, state = service.settings, state_of(request)
     seconds = min(timeout or settings.request_seconds, settings.max_request_seconds)
     deadline = state.arrived + seconds
     async with contextlib.AsyncExitStack() as held:
         try:
             models = held.enter_context(service.visit(state.client))
-            # Kept for answers that are much longer than their bodies.
-            state.hold = held.enter_context(service.body_bytes.held(state.client))
+            # Also called for answers that are much longer than their bodies.
+            state.reserve = held.enter_context(service.body_bytes.reserved(state.client))
             body = await arrival.read_body(path, request, query, settings, deadline)
             content = await arrival.while_awaited(request, job(body, models, deadline), deadline)
         except arrival.ClientGone:

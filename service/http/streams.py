@@ -17,28 +17,28 @@ from reranker.service.metrics import Metrics
 
 LINES = "application/x-ndjson"
 
-# What fits into the system's buffers is sent without waiting for the client.
+# Bytes that fit into the system's buffers: they are sent without waiting for the client.
 _SMALL = 65_536
 
 
 class Lines(NamedTuple):
-    """An answer of many lines, the first of which is there."""
+    """An answer of many lines; the first is ready."""
 
     first: bytes
     others: AsyncGenerator[bytes]
 
 
 def are_wanted(request: Request) -> bool:
-    """Return whether the client says that it takes a line at a time."""
+    """Return whether the client accepts an answer a line at a time."""
     ranges = request.headers.get("accept", "").lower().split(",")
     return LINES in {media.partition(";")[0].strip() for media in ranges}
 
 
 class Answer(Response):
-    """An answer whose client counts as served when it has taken it: what ``held`` holds is given
-    back only then, so that clients that do not read cannot fill the memory.
+    """An answer that counts towards its client's shares (``held``) until the client has taken it,
+    so that clients that do not read cannot fill the memory.
 
-    Cut off at the deadline, lines end with one that says so.
+    An answer in lines that is cut off at the deadline ends with a line that names the error.
     """
 
     def __init__(
@@ -50,7 +50,8 @@ class Answer(Response):
         deadline: float,
         held: contextlib.AsyncExitStack,
     ) -> None:
-        """Take the ``form`` that the client prefers; an answer that has no lines is JSON then."""
+        """Take the ``form`` that the client prefers; if that is lines, an answer without lines is
+        JSON."""
         self._content = content
         self._request, self._metrics = request, metrics
         self._deadline, self._held = deadline, held

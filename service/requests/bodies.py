@@ -15,7 +15,7 @@ from reranker.service.errors import RequestError
 from reranker.service.limits import Limits
 from reranker.service.requests.schemas import FORMS, Asked, Forms
 
-# Of a field that is compared with those that there are.
+# Characters of an unknown field that are compared with the names of the known fields.
 _LONGEST_NAME = 40
 
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
@@ -38,7 +38,7 @@ def check_lines(lines: int, limits: Limits) -> None:
 
 
 def _count(text: bytes) -> int:
-    """Count the values and names in JSON, and whatever looks like one within its strings."""
+    """Count the values and names in JSON, and the text within strings that looks like one."""
     return sum(text.count(mark) for mark in (b",", b":", b"[", b"{"))
 
 
@@ -54,9 +54,9 @@ def _count_outside_strings(body: bytes, most: int) -> int:
 
 
 def parse(path: str, body: bytes, media: str, query: BaseModel | None) -> Asked:
-    """Return the request that a body is; options of the query are used where the body has none.
+    """Return the request in a body; options of the query are used where the body has none.
 
-    Raises RequestError 400 if the body is not JSON, and 422 at its first error if it is not as
+    Raises RequestError 400 if the body is not JSON, and 422 for the first field that is not as
     documented.
     """
     forms = FORMS[path]
@@ -99,12 +99,12 @@ def _parse_json(forms: Forms, body: bytes) -> Asked:
 
 
 class _Repeated(str):
-    """A name that an object of JSON has twice, in place of that object."""
+    """A name that a JSON object has twice; it stands for that object."""
 
 
 def _check_names(body: bytes) -> None:
-    """Raise RequestError 422 for a name that an object has twice, of which pydantic takes the last.
-    The body is JSON that has been validated."""
+    """Raise RequestError 422 for a name that an object has twice: pydantic takes the last one
+    silently. The body is JSON that has been validated."""
     found: list[_Repeated] = []
 
     def made(pairs: list[tuple[str, Any]]) -> Any:
@@ -142,7 +142,7 @@ def given_twice(place: Sequence[str | int]) -> RequestError:
 
 
 def unknown(place: Sequence[str | int], fields: Iterable[str]) -> RequestError:
-    """Return a 422 for the field at ``place``, which is none of these ``fields``."""
+    """Return a 422 for the field at ``place``, which is none of the known ``fields``."""
     name = str(place[-1])[:_LONGEST_NAME]
     near = difflib.get_close_matches(name, fields, 1)
     known = f"is {near[0]!r} meant?" if near else f"there are {', '.join(fields) or 'none'}"

@@ -32,9 +32,9 @@ _MARKS = (
 
 
 def codec_of(charset: str) -> str | None:
-    """Return the name of Python's codec for a charset, None for one that is not read here.
+    """Return the name of Python's codec for a charset, or None for a charset that is not read here.
 
-    Python would remember every name that it is asked for, and import a module of that name.
+    Python itself would remember every name that it is asked for, and import a module of that name.
     """
     name = encodings.normalize_encoding(charset).lower()
     name = aliases.get(name, name)
@@ -42,8 +42,8 @@ def codec_of(charset: str) -> str | None:
 
 
 def as_utf8(body: bytes, codec: str | None, limits: Limits) -> bytes:
-    """Return the body as UTF-8, without its byte order mark, which counts more than what is
-    declared. With neither, bytes that are not UTF-8 stay as they are.
+    """Decode by the byte order mark, else by the declared charset, else as UTF-8, and return the
+    body as UTF-8 without its mark. With neither, bytes that are not UTF-8 stay as they are.
 
     Raises RequestError 400 for a body that is not in its charset, and 413 for one that becomes
     longer than ``max_body_bytes``.

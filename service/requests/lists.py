@@ -24,7 +24,7 @@ from reranker.service.requests import bodies, schemas
 
 _Entries = Sequence[str | schemas.CandidateEntry | schemas.DocumentEntry]
 
-# Putting so many characters of words into short trees takes some 50 ms.
+# It takes some 50 ms to put words of this many characters into short trees.
 _MOST_ADDED = 50_000
 
 
@@ -53,7 +53,7 @@ class _Bounds(GrowthLimit):
         self._check("max_sentences", sentences, many)
 
     def check_entries(self, entries: _Entries, name: str = "0", number: int = 1) -> None:
-        """Check the number and the length of entries before anything is made of the entries."""
+        """Check number and length of entries before lists are made of them."""
         self.check_length(name, number, len(entries))
         self.check_strings(map(_tree, entries))
 
@@ -119,7 +119,7 @@ def read_lists(
 def read_trees(
     body: schemas.ScoreRequest, limits: Limits, cancellation: Cancellation | None = None
 ) -> list[NBest]:
-    """Return a list of its own for each tree; raises RequestError, and Stopped if cancelled."""
+    """Return a list for each tree. Raises RequestError, and Stopped if cancelled."""
     bounds = _Bounds(limits, "trees")
     bounds.check_count(len(body.trees))
     bounds.check_strings(body.trees)
@@ -207,7 +207,7 @@ def _tree(entry: str | schemas.CandidateEntry | schemas.DocumentEntry) -> str:
 
 
 def _source(format_name: str, growth_limit: GrowthLimit, repair: bool | None = None) -> Source:
-    """Return the source of trees of a format; in many, each tree shows its own notation."""
+    """Return the source of trees of a format; in many formats each tree shows its notation."""
     if format_name == "ptb":
         return Source("the request", Notation.BRACKETS, repair, growth_limit=growth_limit)
     notation = load(format_name).notation if format_name in DIALECTS else None

@@ -32,7 +32,7 @@ class Contents(NamedTuple):
     """The contents of a body."""
 
     asked: schemas.Asked
-    """The options; not what is in the lists or sentences."""
+    """The options of the request, without the lists or sentences."""
     lists: list[NBest]
     sentences: list[TextSentence]
     """Instead of lists, for ``/parse``."""

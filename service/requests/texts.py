@@ -1,7 +1,7 @@
 """Bodies for ``/parse`` -> sentences, read by the same functions as the commands' files.
 
-A sentence that cannot be read fails by itself; only a limit, or a text without words, fails the
-request.
+A sentence that cannot be read fails alone. The request fails only at a limit, or for a text without
+words.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The order of what is scored, and the threads that hand batches to a child process."""
+"""The order of scoring and reading, and the threads that hand work to child processes."""

@@ -13,8 +13,8 @@ _BATCH_SECONDS = 0.5
 # again, so smaller pieces cost more in all (docs/research/performance.md).
 _PIECE_SECONDS = 2.0
 
-# The head start of a client that has been idle: as many tokens as take so many seconds if nothing
-# else is scored.
+# The head start of a client that has been idle: the seconds of scoring, while nothing else is
+# scored, that the client may be served before others.
 _HEAD_START_SECONDS = 1.0
 
 # How many times as long a batch takes, at most, while everything else is busy, too.
@@ -88,7 +88,7 @@ class Costs:
         return self.piece_cost(piece) / self._batch_speed
 
     def tokens_in(self, seconds: float) -> int:
-        """Return the list tokens that are scored in so many seconds while nothing else is, up to
+        """Return the list tokens that are scored in ``seconds`` while nothing else is scored, up to
         the most that a batch may have."""
         return max(1, min(self._most_tokens, int(seconds * self._batch_speed)))
 

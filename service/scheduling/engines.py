@@ -1,7 +1,7 @@
 """The engines: scoring children under one queue, and the threads that hand them batches.
 
-An engine whose child dies, hangs or fails is not ready: its slots take nothing until another child
-has loaded the models and scored a warm-up. After repeated failure it is given up.
+An engine whose child dies, hangs or fails is not ready: its slots take no batch until another child
+has loaded the models and scored a warm-up. After repeated failures the engine is given up.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from reranker.text.reading import TextSentence
 
 _LOGGER = structlog.get_logger("rerank.scoring")
 
-# After this many failures in a row only a restart of the whole service can help: warm-ups that
-# fail, or children that hang before they have scored anything else.
+# After this many failures in a row only a restart of the whole service can help: failed warm-ups,
+# or children that hang before their first batch.
 _HOPELESS = 3
 
 # How long to wait for a thread to notice that it should end.
@@ -125,7 +125,8 @@ class Engines:
             engine.child.forget_unused()
 
     def start(self, current: Callable[[], Models | None]) -> None:
-        """Warm up, and then score what waits; a child starts with the models of ``current``."""
+        """Warm up, and then score waiting requests; a child starts with the models of
+        ``current``."""
         self._current = current
         for engine in self._engines:
             self._start(engine)
@@ -146,9 +147,9 @@ class Engines:
     async def score(
         self, work: Work
     ) -> AsyncGenerator[list[tuple[NBest, Sequence[Scored | None]]]]:
-        """Yield the lists and the scores of each, in order, those together that are there at once;
-        if closed early, what is not being scored yet is dropped. Raises RequestError 429 as
-        ``Queue.add`` does, and 503 if scoring ends or fails."""
+        """Yield the lists and the scores of each, in order; lists whose scores come at once are
+        yielded together. If closed early, pieces that still wait are dropped. Raises RequestError
+        429 as ``Queue.add`` does, and 503 if scoring ends or fails."""
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
         work.changed = partial(loop.call_soon_threadsafe, changed.set)
         self.queue.add(work)
@@ -172,7 +173,7 @@ class Engines:
             work.pieces = []  # these refer to the work: the circle would keep old models
 
     def crashed(self) -> RequestError:
-        """Return the answer to a request after a failure."""
+        """Return the error that answers requests after a failure."""
         if self.is_hopeless:
             return unavailable("worker-crashed", "scoring crashed and cannot be restarted")
         return unavailable("worker-crashed", "scoring crashed and is restarted; try again")
@@ -245,8 +246,8 @@ class Engines:
         return DistinctCandidates(_MANY).size, many, short, max(0.0, step)
 
     def _warm_up_parser(self, engine: Engine, models: Models) -> list[tuple[Work, float]]:
-        """Return the first works with a sentence, if there is a parser, and the seconds of each:
-        all its trees are scored, then those that the best tree needs."""
+        """Return two first works with a sentence, if there is a parser, and the seconds of each:
+        one for all trees of the sentence, one for the best tree alone."""
         if models.parser is None:
             return []
         candidates, main = self._settings.candidates, engine.slots.main
@@ -258,7 +259,7 @@ class Engines:
         return [(first, _seconds(partial(score, first.best))) for first in firsts]
 
     def _run(self, engine: Engine, slot: Slot) -> None:
-        """Score what is in the queue until it is closed."""
+        """Score the slot's batches until the queue is closed."""
         while batch := self.queue.next_batch(slot):
             try:
                 self._score(engine, slot, batch)
@@ -325,7 +326,7 @@ def _score_first(
     what: NBest | TextSentence,
     best: Best | None = None,
 ) -> None:
-    """Score a list, or a sentence's, in a slot that serves nobody yet."""
+    """Score a list, or the parsed list of a sentence, in a slot that serves nobody yet."""
     lists, sentences = ([what], []) if isinstance(what, NBest) else ([], [what])
     batch = ToScore(models.number, False, lists, sentences, best=best)
     engine.child.score(models, batch, Cancellation(), slot.place)

@@ -115,7 +115,7 @@ class FairQueue(Generic[Asking]):
         self._requests.serve(id(request), amount)
 
     def next(self, may_begin: Callable[[Asking], bool]) -> Asking | None:
-        """Return the request with the least virtual time among those that may begin."""
+        """Return the request with the least virtual time for which ``may_begin`` is true."""
         return min(filter(may_begin, self), key=self.turn, default=None)
 
     def turn(self, request: Asking) -> tuple[float, float]:

@@ -70,7 +70,7 @@ class Pool:
         returns the error for the client."""
         ended, heartbeat = partial(metrics.child_ended, "reading"), settings.heartbeat_seconds
         self.children = [
-            Child("reading", Limits.of(settings), heartbeat, niceness, ended)
+            Child("reading", Limits.from_settings(settings), heartbeat, niceness, ended)
             for _ in range(_CHILDREN)
         ]
         self._lost = lost

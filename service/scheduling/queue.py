@@ -239,8 +239,8 @@ class Queue:
         return self.costs.tokens_in(seconds * slot.threads / slot.engine.main.threads)
 
     def _next(self, slot: Slot, first: Work | None) -> Work | None:
-        """Return the request with the least virtual time among those that may be scored in the
-        slot, together with ``first``."""
+        """Return the request with the least virtual time that may be scored in the slot, in a batch
+        with ``first``."""
         for work in self._waiting:
             if work.is_over:
                 self.remove(work)

@@ -42,7 +42,7 @@ class Readers:
     """The children that read bodies, each started when needed, and again after its end."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
-        self._limits, self._metrics = Limits.of(settings), metrics
+        self._limits, self._metrics = Limits.from_settings(settings), metrics
         self._short, self._long = self.pools = [
             Pool(name, niceness, settings, metrics, self._lost)
             for name, niceness in (("bodies", _NICENESS), ("long bodies", _NICENESS_OF_LONG))

@@ -68,7 +68,7 @@ class EngineSlots:
 
     def __init__(self, threads: int) -> None:
         self.main = Slot("scoring", 0, threads, niceness=8)
-        self.first = Slot("scoring what comes first", 1, threads, niceness=5)
+        self.first = Slot("scoring for a head start", 1, threads, niceness=5)
         self.small = Slot("scoring very small requests", 2, 1, niceness=2)
         self.is_ready = True
         """Whether the engine's child can score; else the slots take nothing."""

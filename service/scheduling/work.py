@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 AHEAD = 32
-"""How many sentences of a text are parsed and scored before the answer takes them."""
+"""The number of sentences of a text that are parsed and scored before the answer takes them."""
 
 # Language model tokens of a tree, for each word of the sentence.
 _TOKENS_PER_WORD = 3
@@ -64,13 +64,13 @@ class Work:
     most_tokens: int = 10**9
     """The largest piece, in tokens; longer lists are cut."""
     sentences: Sequence[TextSentence] = ()
-    """Instead of lists: they are parsed first."""
+    """Sentences instead of lists; the sentences are parsed first."""
     candidates: int = CHART_CANDIDATES
     """Trees that the parser proposes for a sentence, at most."""
     best: Best | None = None
-    """The best candidates, if no others are wanted of each list; None where a list is cut."""
+    """The best candidates, if only these are wanted of each list; None if a list is cut."""
     is_certainty_wanted: bool = True
-    """Need for the parser's probabilities of brackets."""
+    """Whether the parser's probabilities of brackets are wanted."""
     changed: Callable[[], object] = lambda: None
     """Called, in a thread, when there are new scores or an error."""
     pieces: list[Piece] = field(init=False)
@@ -82,7 +82,7 @@ class Work:
     is_small: bool = False  # for the queue
     taken: int = 0  # how many pieces have been put into a batch
     delivered: int = 0
-    """How many lists the answer has been given."""
+    """The number of lists that the answer has taken."""
     since: float = field(default_factory=time.monotonic)
     _cut: dict[int, DistinctCandidates] = field(default_factory=dict)  # lists of several pieces
     _parsed: dict[int, NBest] = field(default_factory=dict)  # of sentences, until they are taken
@@ -136,7 +136,8 @@ class Work:
 
     @property
     def waits(self) -> bool:
-        """Return whether the next piece may be scored; of a text, not long before it is needed."""
+        """Return whether the next piece may be scored. A sentence of a text is not scored long
+        before the answer needs it."""
         return not self.is_text or self.taken - self.delivered < AHEAD
 
     def next_piece(self) -> Piece:
@@ -147,7 +148,7 @@ class Work:
         return piece
 
     def take_scored(self, place: int) -> list[tuple[NBest, Sequence[Scored | None]]]:
-        """Return the lists from ``place`` on that are scored, once. Raises RequestError."""
+        """Return the scored lists from ``place`` on, and forget them. Raises RequestError."""
         if self.error is not None:
             raise self.error
         group = []
@@ -185,8 +186,8 @@ class Work:
 
 
 def _parts(distinct: DistinctCandidates, most_tokens: int) -> list[tuple[NBest, int]]:
-    """Divide the different candidates into parts of at most ``most_tokens``, or of one candidate. A
-    part has neighbours in the parser's list, since neighbours are alike."""
+    """Divide the different candidates into parts of at most ``most_tokens``, or of one candidate.
+    Neighbours in the parser's list stay together, since they are alike."""
     parts: list[tuple[NBest, int]] = []
     nbest, size = distinct.nbest, 0
     held: list[Candidate] = []

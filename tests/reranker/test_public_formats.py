@@ -65,7 +65,11 @@ def body(path: Any, media: str) -> Reader:
         if media == "application/json":
             content = json.dumps({"text": decoded(file)}).encode()
         try:
-            read(Body(path, content, media, None), Limits.of(load_settings({})), Cancellation())
+            read(
+                Body(path, content, media, None),
+                Limits.from_settings(load_settings({})),
+                Cancellation(),
+            )
         except RequestError as error:
             assert error.status == 422
             raise KindError(error.message) from error

@@ -13,7 +13,7 @@ from reranker.service.requests import charsets
 from reranker.service.requests.charsets import as_utf8, codec_of
 from reranker.service.settings import load_settings
 
-LIMITS = Limits.of(load_settings({}))
+LIMITS = Limits.from_settings(load_settings({}))
 SAMPLES = ("It runs .", "Café", "Łódź", "Москва", "東京", "서울", "Ελλάδα", "😀")
 
 

@@ -18,7 +18,7 @@ from reranker.service.settings import load_settings
 from tests.reranker.nbest.any_candidates import BROKEN, Given, given_lists
 
 TREE = "(S1 (S (NP (PRP She)) (VP (VBD left)) (. .)))"
-LIMITS = Limits.of(load_settings({}))
+LIMITS = Limits.from_settings(load_settings({}))
 Request = TypeVar("Request", bound=BaseModel)
 EXAMPLES = settings(deadline=None, max_examples=30)
 

@@ -17,7 +17,7 @@ from reranker.service.requests.reading import Body, read
 from reranker.service.settings import load_settings
 
 SHORT = "(S XX )S"
-LIMITS = Limits.of(load_settings({}))
+LIMITS = Limits.from_settings(load_settings({}))
 
 
 def read_lists(path: str, **fields: object) -> list[NBest]:

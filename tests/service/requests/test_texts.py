@@ -20,7 +20,7 @@ def read(given: Any, media: str = "application/json", **settings: Any) -> Conten
     content = given if isinstance(given, bytes) else json.dumps(given).encode()
     query = ParseQuery.model_validate({"lm_weight": 0.25, "top_n": 3})
     body = Body("/parse", content, media, query)
-    return read_body(body, Limits.of(load_settings(settings)), Cancellation())
+    return read_body(body, Limits.from_settings(load_settings(settings)), Cancellation())
 
 
 def asked(reading: Contents) -> AnyToParse:
@@ -135,4 +135,4 @@ def test_reading_stops_when_nobody_waits() -> None:
     cancellation.cancel()
     body = Body("/parse", b"It runs.", "text/plain", ParseQuery.model_validate({}))
     with pytest.raises(Stopped):
-        read_body(body, Limits.of(load_settings({})), cancellation)
+        read_body(body, Limits.from_settings(load_settings({})), cancellation)
