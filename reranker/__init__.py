@@ -95,25 +95,6 @@ _MODULES = {
 }
 
 
-_LOADED = "reranker.Reranker.load() loads models once; its parse(text) and rerank(trees) use them"
-_MEANT = {
-    "Model": _LOADED,
-    "Parser": f"reranker.parse(text) parses; {_LOADED}",
-    "Pipeline": f"reranker.parse(text) parses; {_LOADED}",
-    "from_pretrained": _LOADED,
-    "load": _LOADED,
-    "load_model": _LOADED,
-    "parse_file": "reranker.parse takes a text: open(file).read()",
-    "parse_sent": "reranker.parse(text) parses; of its answers, one for each sentence, take [0]",
-    "parse_sents": (
-        "reranker.parse(text) parses every sentence of a text; with form='sentences' each line is "
-        "one, and with form='tokens' spaces are between its words"
-    ),
-    "rerank": "reranker.Reranker.load().rerank(trees) takes one sentence's trees",
-}
-"""The calls to type instead of names that other packages have."""
-
-
 def __getattr__(name: str) -> Any:
     """Import on first use: most of the package, and the command line, work without torch."""
     if name == "__version__":
@@ -123,8 +104,7 @@ def __getattr__(name: str) -> Any:
     if name in ("client", "trees"):
         return import_module(f"{__name__}.{name}")
     if name not in _MODULES:
-        hint = f"; {_MEANT[name]}" if name in _MEANT else ""
-        text = f"module {__name__!r} has no attribute {name!r}{hint}"
+        text = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(text, name=name, obj=sys.modules[__name__])
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 

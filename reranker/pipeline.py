@@ -187,8 +187,8 @@ class Reranker(Ranker):
         Candidates that are not trees, or that have other words than the first tree, are in the
         answer's ``rejected``; the rest are ranked.
 
-        Raises InputError for what is not a list of candidates, or not as many scores, for a
-        positive one, for the name of a file, and for a weight below 1 without scores.
+        Raises InputError for a single candidate, for scores that are not one for each candidate,
+        for a positive score, for the name of a file, and for a weight below 1 without scores.
         """
         from reranker.nbest.candidates import from_candidates, log_probabilities, refuse
 

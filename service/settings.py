@@ -92,8 +92,6 @@ _Count = Annotated[int, Field(ge=1)]
 _Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
 _PREFIX = "RERANK_"
-# Kubernetes sets these in every pod beside a Service that is called "rerank".
-_SERVICE_LINKS = re.compile(r"RERANK_(SERVICE_(HOST|PORT.*)|PORT_\d+_.*)")
 
 
 class Settings(BaseSettings):
@@ -387,7 +385,7 @@ def _check_environment() -> None:
     known = {f"{_PREFIX}{name.upper()}" for name in Settings.model_fields}
     for name in sorted(os.environ):
         upper = name.upper()
-        if upper.startswith(_PREFIX) and upper not in known and not _SERVICE_LINKS.match(upper):
+        if upper.startswith(_PREFIX) and upper not in known:
             setting = upper.removeprefix(_PREFIX).lower()
             hint = _did_you_mean(setting, _PREFIX)
             raise InputError(f"environment variable {name}: unknown setting{hint}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, SupportsFloat, TypeVar
 
 from reranker.errors import InputError, TreeError
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CANDIDATES = Source("candidates")
-_NO_LISTS = (str, bytes, bytearray, Mapping, set, frozenset, Tree)
 _ROUNDING = 1e-3  # nats that a sum of log-probabilities may be above 0
 _LINE_BREAK = re.compile(r"[\r\n\f\v]+")
 
@@ -50,8 +49,9 @@ def from_candidates(
     >>> nbest.candidates[0].parser_score, nbest.rejected[0].code
     (-30.4, 'unbalanced')
 
-    Raises InputError if ``candidates`` is not a list, if the scores are not numbers or not one for
-    each candidate, and for strings that hide their words if there is no ``sentence``.
+    Raises InputError for a single candidate, if the scores are not numbers or not one for each
+    candidate, and for strings that hide their words if there is no ``sentence``; TypeError for
+    candidates or scores that cannot be iterated over.
     """
     raw = raw_list(candidates, parser_scores, id=id, line=line, sentence=sentence)
     return accept(raw, source)
@@ -70,7 +70,7 @@ def raw_list(
     trees = listed(candidates)
     if parser_scores is None:
         parser_scores = [None] * len(trees)
-    scores = list(map(_finite, _in_order(parser_scores)))
+    scores = list(map(_finite, parser_scores))
     if len(scores) != len(trees):
         raise InputError(f"{len(scores)} parser scores for {len(trees)} candidates")
     historical = [tree for tree in trees if isinstance(tree, str) and psd.is_historical(tree)]
@@ -83,22 +83,17 @@ def raw_list(
 
 
 def listed(candidates: Iterable[T]) -> list[T]:
-    """Return the candidates as a list; raise InputError for a single candidate, or for anything but
-    a list."""
-    kind = "string" if isinstance(candidates, str) else type(candidates).__name__
-    if hasattr(candidates, "readline"):
-        raise InputError(f"expected a list of candidates, not a file ({kind}): pass [tree, ...]")
-    has_names = hasattr(candidates, "label") or hasattr(candidates, "columns")
-    is_one = isinstance(candidates, _NO_LISTS) or has_names
-    if is_one or not isinstance(candidates, Iterable):
-        raise InputError(f"expected a list of candidates, not a single {kind}: pass [tree, ...]")
+    """Return the candidates as a list. Raises InputError for a single candidate, whose parts would
+    be taken for candidates, and TypeError for anything that cannot be iterated over."""
+    if isinstance(candidates, str) or hasattr(candidates, "label"):
+        raise InputError("expected a list of candidates, not a single one: pass [tree, ...]")
     return list(candidates)
 
 
 def log_probabilities(scores: Iterable[SupportsFloat | None]) -> list[Any]:
     """Return a caller's scores; raise InputError for a score that cannot be a log-probability.
     Scores in files are not checked: they may be of other kinds."""
-    checked = _in_order(scores)
+    checked = list(scores)
     for place, score in enumerate(map(_finite, checked)):
         if score is not None and score > _ROUNDING:
             raise InputError(
@@ -106,13 +101,6 @@ def log_probabilities(scores: Iterable[SupportsFloat | None]) -> list[Any]:
                 "another kind cannot be mixed in, leave them out"
             )
     return checked
-
-
-def _in_order(scores: Iterable[T]) -> list[T]:
-    # A set has no order, and iterating over a mapping gives its keys.
-    if not isinstance(scores, Iterable) or isinstance(scores, Mapping | Set):
-        raise InputError(f"parser_scores: one number per candidate, not {scores!r:.60}")
-    return list(scores)
 
 
 def score_warnings(nbest: NBest, warned: set[str]) -> list[str]:

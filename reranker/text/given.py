@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
 from reranker.errors import InputError, KindError, positive
@@ -33,9 +33,6 @@ def checked_text(text: GivenText) -> str | list[str] | list[list[str]]:
     expected = "expected a text as a string, a list of strings or a list of lists of words"
     if isinstance(text, str):
         return text
-    # Iterating, mappings and tables give keys and names of columns, and sets have no order.
-    if isinstance(text, bytes | Mapping | set | frozenset) or hasattr(text, "columns"):
-        raise InputError(f"{expected}, not a single {type(text).__name__}")
     if not isinstance(text, Iterable):
         raise InputError(f"{expected}, got {text!r:.60}")
     given = list(text)
@@ -43,10 +40,7 @@ def checked_text(text: GivenText) -> str | list[str] | list[list[str]]:
     if len(sentences) == len(given):
         return sentences
     words = [
-        list(each)
-        for each in given
-        if isinstance(each, Iterable)
-        and not isinstance(each, str | bytes | Mapping | set | frozenset)
+        list(each) for each in given if isinstance(each, Iterable) and not isinstance(each, str)
     ]
     if len(words) < len(given) or not all(isinstance(word, str) for each in words for word in each):
         raise InputError(f"{expected}, got {given!r:.60}")

@@ -1,4 +1,4 @@
-"""Names that people try, and the help of the package."""
+"""The name of the distribution, and the help of the package."""
 
 from __future__ import annotations
 
@@ -10,30 +10,6 @@ import pytest
 
 import reranker
 from tests.checkout import ROOT
-
-
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        ("Parser", "reranker.parse(text) parses"),
-        ("Pipeline", "reranker.parse(text) parses"),
-        ("load", "reranker.Reranker.load()"),
-        ("parse_sents", "with form='tokens' spaces are between its words"),
-        ("rerank", "reranker.Reranker.load().rerank(trees)"),
-    ],
-)
-def test_a_name_of_other_packages_says_what_to_type(name: str, meant: str) -> None:
-    with pytest.raises(AttributeError) as raised:
-        getattr(reranker, name)
-    text = str(raised.value)
-    assert text.startswith(f"module 'reranker' has no attribute '{name}'; ") and meant in text
-    assert raised.value.name == name and not hasattr(reranker, name)
-
-
-def test_no_hint_shadows_a_name_that_exists() -> None:
-    assert not {*reranker._MEANT} & {*dir(reranker)}
-    for name in reranker._MEANT:
-        assert importlib.util.find_spec(f"reranker.{name}") is None, name
 
 
 def test_the_name_of_the_distribution_says_which_module_to_import() -> None:

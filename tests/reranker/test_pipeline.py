@@ -151,14 +151,6 @@ def test_what_is_no_list_of_lists(wrong: Any) -> None:
             ask(wrong)
 
 
-def test_a_table_is_not_a_list_of_trees() -> None:
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    table = pandas.DataFrame({"tree": CANDIDATES})
-    with pytest.raises(InputError, match="not a single DataFrame"):
-        RERANKER.rerank(table)
-    assert RERANKER.rerank(table["tree"]) == RERANKER.rerank(CANDIDATES)
-
-
 def test_a_log_probability_is_not_positive() -> None:
     for good in (0.0, -0.0, 1e-9, float("nan"), None):  # sums of floats may be a little above 0
         RERANKER.rerank(CANDIDATES[:2], [-1.0, good])  # type: ignore[list-item]

@@ -77,19 +77,11 @@ def test_half_a_surrogate_pair_is_a_word(rest: list[str]) -> None:
     "text",
     [
         *(None, 3, b"It runs.", ["It runs.", ["It"]], [[1]], [b"It"], [None], ["It", math.nan]),
-        # Keys are no text, and sets have no order.
-        *({"text": "It runs."}, {"It runs."}, frozenset({"It runs."}), [{"It": 1}], [{"It"}]),
     ],
 )
 def test_what_is_no_text(text: Any) -> None:
     with pytest.raises(InputError, match="expected a text as a string, a list of strings or"):
         list(sentences(text))
-
-
-def test_a_table_is_no_text() -> None:
-    pandas = pytest.importorskip("pandas")
-    with pytest.raises(InputError, match="not a single DataFrame"):
-        list(sentences(pandas.DataFrame({"text": ["It runs."]})))
 
 
 @pytest.mark.parametrize(
