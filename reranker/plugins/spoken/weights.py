@@ -1,6 +1,6 @@
 """The weights of what the span model says, fitted by maximum likelihood to telephone talk: 4,846
-words of MASC and 500 sentences of GUM, in lower case, without punctuation. docs/research/spoken.md
-has the figures."""
+words of MASC and 500 sentences of GUM, in lower case, without punctuation. Figures:
+docs/research/lab-notes.md."""
 
 from __future__ import annotations
 
