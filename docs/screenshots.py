@@ -25,12 +25,7 @@ from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 VIEW = "list=example&sentence=2"
-WITH_GOLD = f"{VIEW}&gold=example"
 Colours = Literal["light", "dark"]
-VIEWS = {
-    "desktop-light": VIEW,
-    "desktop-gold": WITH_GOLD,
-}  # of the lists, by address
 TYPED: dict[str, tuple[Colours, int, int]] = {  # of the sentence: colours, width, height
     "desktop-text": ("light", 1280, 800),
     "desktop-dark": ("dark", 1280, 800),
@@ -70,13 +65,12 @@ def serving(models: list[str]) -> Iterator[str]:
         process.wait()
 
 
-def take(page: Page, view: str) -> bytes:
-    """Return a screenshot, as PNG, of this view of a page with the list."""
+def take(page: Page) -> bytes:
+    """Return a screenshot, as PNG, of a page with the list."""
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     page.set_viewport_size({"width": 1280, "height": 1000})
-    page.evaluate("view => (location.hash = view)", view)
+    page.evaluate("view => (location.hash = view)", VIEW)
     page.locator("#sentence-1[aria-selected=true]").wait_for(state="attached")
-    page.locator("#legend-gold").wait_for(state="visible" if "gold" in view else "hidden")
     return shot(page)
 
 
@@ -129,8 +123,7 @@ def main() -> None:
         page.click("#example")
         page.wait_for_selector("#sentence-4", state="attached")
         page.wait_for_selector("#progress", state="hidden")
-        for name, view in VIEWS.items():
-            save(take(page, view), arguments.out / f"page-{name}.png")
+        save(take(page), arguments.out / "page-desktop-light.png")
         browser.close()
 
 

@@ -3,9 +3,9 @@
 // this tab (kept.js), unless the user copies a link to a text that was typed.
 
 /**
- * What the address asks for: {list, text, sentence, weight, tree, gold, stacked}. `list` is "" where
+ * What the address asks for: {list, text, sentence, weight, tree, stacked}. `list` is "" where
  * there is none; `text` is what to parse, in a link that was copied, else ""; `sentence` and `tree` (null: the parser's first) are indices, as in the answer;
- * `gold` is "", "example" or "kept"; `stacked` is null where the page decides.
+ * `stacked` is null where the page decides.
  */
 export function readAddress() {
   const fields = new URLSearchParams(location.hash.slice(1));
@@ -17,7 +17,6 @@ export function readAddress() {
     sentence: index("sentence") ?? 0,
     weight: /^(0(\.\d{1,2})?|1)$/.test(weight) ? Number(weight) : 1,
     tree: index("tree"),
-    gold: ["example", "kept"].find((name) => name === fields.get("gold")) ?? "",
     stacked: { yes: true, no: false }[fields.get("stacked")] ?? null,
   };
 }
@@ -30,13 +29,12 @@ export function linkTo(text) {
 }
 
 /** Put what is shown into the address. Back undoes a step; anything else replaces what was there. */
-export function writeAddress({ list, sentence, weight, tree, gold, stacked }, isStep) {
+export function writeAddress({ list, sentence, weight, tree, stacked }, isStep) {
   const fields = new URLSearchParams();
   if (list) fields.set("list", list);
   if (sentence > 0) fields.set("sentence", sentence + 1);
   if (weight !== 1) fields.set("weight", weight);
   if (tree !== null) fields.set("tree", tree + 1);
-  if (gold) fields.set("gold", gold);
   if (stacked !== null) fields.set("stacked", stacked ? "yes" : "no");
   const fragment = `#${fields}`;
   if (fragment === (location.hash || "#")) return;

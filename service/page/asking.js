@@ -6,7 +6,7 @@ import { faultIn, looksLikeText, looksLikeTrees } from "./typed.js";
 import { keepList, keptList } from "./kept.js";
 import { exampleIn, hasExampleLists, languageName, placeholderIn } from "./language.js";
 import { countSentence, expect, hideProgress, showProgress, startProgress } from "./progress.js";
-import { getExample, getExampleGold, getInfo, rerank } from "./server.js";
+import { getExample, getInfo, rerank } from "./server.js";
 import { countOf } from "./stream.js";
 
 const RETRY_INFO_AFTER = 2_000; // milliseconds, while the server loads its models
@@ -16,15 +16,14 @@ const TYPED = "Your text";
 let key = "";
 let limits = {}; // as GET /info gives them
 let language = null; // of the parser, if the server has one
-let isSum = true; // whether log-probabilities are summed over models or averaged
 let request = null; // the AbortController of the current request
 let show = null; // what startAsking was given
 
 /**
  * Set up the form, file choice and drag and drop.
  *
- * `showing` has begin({id, name, text, language, models, languageModels, isSum, total}), add(sentence) for
- * each sentence of the answer, and end({warnings, isComplete}); and ready(), called once the server has said what it is.
+ * `showing` has begin({id, name, text, language, total}), add(sentence) for each sentence of the answer, and
+ * end({warnings, isComplete}); and ready(), called once the server has said what it is.
  */
 export function startAsking(showing) {
   show = showing;
@@ -79,9 +78,6 @@ export async function openList(id) {
   if (list.name === PASTED) byId("nbest").value = list.nbest;
   await ask({ ...list, id });
 }
-
-/** The gold trees of the example. */
-export const exampleGold = () => getExampleGold(key);
 
 /** Ask for a text, read as the form says unless `format` is given. */
 export function askFor(name, nbest, format = byId("format").value) {
@@ -199,10 +195,7 @@ async function receive(list, mine) {
 
 function begin(list, start) {
   const { id = keepList(list), name } = list;
-  const models = start.models.map((model) => model.name.replace(/\.pt$/, ""));
-  const languageModels = start.models.filter((model) => model.kind === "language").length;
-  const text = list.text ?? "";
-  show.begin({ id, name, text, language, models, languageModels, isSum, total: countOf(start) });
+  show.begin({ id, name, text: list.text ?? "", language, total: countOf(start) });
 }
 
 async function useKey() {
@@ -222,7 +215,6 @@ async function learnAboutServer() {
     return false;
   }
   limits = info.limits;
-  isSum = info.combine === "sum";
   language = info.parser?.language ?? null;
   byId("text-part").hidden = byId("lead").hidden = !info.parser;
   if (language) {

@@ -13,14 +13,9 @@ export class Candidates {
     this.#list = new ChoiceList(byId("candidates"), choose);
   }
 
-  /**
-   * Switch to another sentence's candidates; `show` puts them in order. `f1Of(candidate)` is null
-   * without a gold tree.
-   */
-  open(candidates, f1Of) {
-    this.#entries = new Map(
-      candidates.map((candidate) => [candidate.index, entryOf(candidate, f1Of(candidate))]),
-    );
+  /** Switch to another sentence's candidates; `show` puts them in order. */
+  open(candidates) {
+    this.#entries = new Map(candidates.map((candidate) => [candidate.index, entryOf(candidate)]));
     byId("candidates-scroll").scrollTop = 0;
   }
 
@@ -42,7 +37,7 @@ export class Candidates {
   }
 }
 
-function entryOf(candidate, f1) {
+function entryOf(candidate) {
   const { index, parser_score: parserScore, repaired } = candidate;
   const badge = repaired ? [" ", element("span", { class: "badge" }, "repaired")] : [];
   return option(
@@ -54,12 +49,11 @@ function entryOf(candidate, f1) {
     element("span", { class: "behind" }),
     element("span", {}, perplexityOf(candidate)),
     element("span", {}, parserScore === null ? "–" : minus(parserScore, 1)),
-    element("span", { class: "f1" }, f1 === null ? "–" : f1.toFixed(1)),
   );
 }
 
 function fill(entry, { candidate, score, duplicateOf }, place, ranking) {
-  const [rankCell, , scoreCell, behindCell, , , f1Cell] = entry.children;
+  const [rankCell, , scoreCell, behindCell] = entry.children;
   const isDuplicate = duplicateOf !== null;
   const isAlone = ranking.length === 1;
   const behind = ranking[0].score - score;
@@ -77,7 +71,6 @@ function fill(entry, { candidate, score, duplicateOf }, place, ranking) {
     !isAlone && `${nats(behind)} behind the best`,
     `perplexity ${perplexityOf(candidate)}`,
     candidate.parser_score !== null && `parser score ${minus(candidate.parser_score, 1)}`,
-    f1Cell.textContent !== "–" && `F1 ${f1Cell.textContent}`,
   ];
   entry.setAttribute("aria-label", parts.filter(Boolean).join(", "));
 }

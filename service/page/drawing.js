@@ -11,8 +11,7 @@ const FAINTEST_BRANCH = 0.15;
 
 /**
  * A tree that `layOut` has placed, as an <svg>. `marked` are the nodes to highlight, `otherTags`
- * the leaves whose tag differs. Nodes whose `isRight` is not null get ✓ or ✗; the less `probability`
- * a node has, the fainter it is. Each node gets its drawn group as `node.drawn`. `written` are the words'
+ * the leaves whose tag differs. The less `probability` a node has, the fainter it is. Each node gets its drawn group as `node.drawn`. `written` are the words'
  * lang and dir.
  */
 export function draw(tree, size, marked, otherTags, written, description) {
@@ -70,13 +69,7 @@ function label(node, isMarked) {
   if (node.probability !== null) parts.push(svg("title", {}, `${node.label}: ${percent(node.probability)} sure`));
   if (room) {
     const x = node.x + width / 2 - room / 2 - 3;
-    const [text, className] =
-      node.isRight === null
-        ? [percent(node.probability), "share"]
-        : node.isRight
-          ? ["✓", "judged right"]
-          : ["✗", "judged wrong"];
-    parts.push(svg("text", { x, y, class: className }, text));
+    parts.push(svg("text", { x, y, class: "share" }, percent(node.probability)));
   }
   node.drawn = svg("g", { class: isMarked ? "node own" : "node" }, box, ...parts);
   return node.drawn;

@@ -1,4 +1,4 @@
-// Lists and gold trees that were pasted, kept for a reload: in this tab, until it is closed.
+// Lists that were pasted, kept for a reload: in this tab, until it is closed.
 
 /** Keep a list; returns the name it has in the address. A list too long to be kept is forgotten. */
 export function keepList(list) {
@@ -13,21 +13,13 @@ export function keptList(id) {
   return text === null ? null : JSON.parse(text);
 }
 
-/** Keep gold trees for the list of that name. */
-export const keepGold = (id, text) => keep(`gold:${id}`, text);
-
-/** The gold trees for the list of that name, or "". */
-export const keptGold = (id) => sessionStorage.getItem(`gold:${id}`) ?? "";
-
 function keep(name, text) {
   try {
     sessionStorage.setItem(name, text);
   } catch {
     // Browsers keep some 5 million characters: make room, and if that is not enough, a reload will
     // say that the list is gone.
-    const id = name.slice(name.indexOf(":"));
-    const others = Object.keys(sessionStorage).filter((key) => !key.endsWith(id));
-    for (const key of others) sessionStorage.removeItem(key);
+    sessionStorage.clear();
     try {
       sessionStorage.setItem(name, text);
     } catch {

@@ -12,8 +12,7 @@ const FONTS = {
 };
 export const LEVEL = 28; // from one height to the next, in pixels
 const LABEL_PADDING = 5; // beside a label
-const VERDICT_WIDTH = 13; // of ✓ or ✗ behind a label
-const SHARE_WIDTH = 28; // of "82 %" there
+const SHARE_WIDTH = 28; // of "82 %" behind a label
 const WORD_GAP = 11;
 const LEAF_HEIGHT = 40; // tag and word
 const MARGIN = 12;
@@ -34,11 +33,8 @@ function widthOf(text, font) {
   return measured.get(key);
 }
 
-/** Width of what is behind a node's label: whether it is right, or else how probable if that is in doubt. */
-export function sideWidth({ isRight, probability }) {
-  if (isRight !== null) return VERDICT_WIDTH;
-  return probability !== null && probability < DOUBTFUL ? SHARE_WIDTH : 0;
-}
+/** Width of what is behind a node's label: how probable it is, if that is in doubt. */
+export const sideWidth = ({ probability }) => (probability !== null && probability < DOUBTFUL ? SHARE_WIDTH : 0);
 
 /** Width of a node's box. */
 export const boxWidth = (node) => widthOf(node.label, "label") + 2 * LABEL_PADDING + sideWidth(node);

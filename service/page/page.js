@@ -6,7 +6,6 @@ import { orderOf, prepared } from "./answer.js";
 import {
   askFor,
   cancel,
-  exampleGold,
   keepText,
   openList,
   say,
@@ -18,14 +17,12 @@ import { showDoubt } from "./doubt.js";
 import { bestTree, rankedLine, save } from "./downloads.js";
 import { showEdges } from "./edges.js";
 import { byId } from "./elements.js";
-import { Gold } from "./goldpanel.js";
 import { keepTreesFirst } from "./narrow.js";
 import { isForeign } from "./language.js";
 import { showOriginal } from "./original.js";
 import { Reading } from "./reading.js";
 import { Sentences } from "./sentences.js";
 import { certainty, described, isAlone, summary, verdict } from "./verdict.js";
-import { showVotes, votesOf } from "./votes.js";
 
 const LONG = 150; // characters; longer sentences are set smaller
 const LONGEST_SHARED = 1500; // characters of a text in a link: some programs cut longer links
@@ -35,9 +32,6 @@ const NOTHING = {
   name: "",
   text: "", // that was typed, to be parsed
   language: null, // a code of ISO 639, if it is known
-  models: [],
-  languageModels: 1, // how many of them say what a token costs
-  isSum: true, // whether surprisals are summed over the models
   total: 0, // sentences of the list
   isComplete: null, // null: sentences are still coming
   sentences: [], // as prepared() makes them
@@ -57,18 +51,13 @@ const sentenceList = new Sentences((place, isStep) => {
   openSentence(place);
   remember(isStep);
 });
-const gold = new Gold(exampleGold, () => state.id, () => {
-  showGold();
-  remember(false);
-}); // prettier-ignore
 
 /** Put what is shown into the address; Back undoes a step. */
 function remember(isStep) {
   const { id: list, current: sentence, weight, compared: tree } = state;
   const { isStacked: stacked } = reading;
-  writeAddress({ list, sentence, weight, tree, gold: gold.kind, stacked }, isStep);
-  const isShared = state.text ? state.text.length <= LONGEST_SHARED : list === "example";
-  byId("share").hidden = !isShared || gold.kind === "kept";
+  writeAddress({ list, sentence, weight, tree, stacked }, isStep);
+  byId("share").hidden = state.text ? state.text.length > LONGEST_SHARED : list !== "example";
 }
 
 /** Show what the address asks for. */
@@ -81,21 +70,18 @@ async function followAddress() {
   else if (!isThere) await openList(wanted.list);
   else {
     showResults();
-    await settle();
+    settle();
   }
 }
 
 /** The rest of what the address asks for, once the sentences are there. */
-async function settle() {
+function settle() {
   if (!wanted) return;
   const { sentence, weight, tree, stacked } = wanted;
   reading.isStacked = stacked;
   setWeight(byId("weight").disabled ? 1 : weight);
-  if (wanted.gold !== gold.kind) await gold.use(wanted.gold, state.id);
-  if (!wanted) return; // the user was quicker
   openSentence(Math.min(sentence, state.sentences.length - 1));
   if (tree !== null) compare(tree);
-  showGold();
   reading.fit();
   remember(false);
   wanted = null;
@@ -110,7 +96,6 @@ function begin(list) {
   byId("weight").disabled = true;
   sentenceList.clear();
   showResults();
-  gold.use("", list.id);
   setWeight(1);
   if (isStep) remember(true);
   scrollTo(0, 0);
@@ -152,7 +137,7 @@ function end({ warnings, isComplete }) {
   const isText = state.sentences.some(({ origin }) => origin);
   byId("alternatives").hidden = isText || !(isComplete && looksLikeAlternatives(state.sentences));
   byId("summary").textContent = summary(state);
-  showGold();
+  if (state.sentences.length) showSentence();
   settle();
 }
 
@@ -170,14 +155,13 @@ function setWeight(weight) {
   state.orders = state.sentences.map((sentence) => orderOf(sentence, weight));
   state.orders.forEach((order, place) => sentenceList.mark(place, state.sentences[place], order));
   if (state.isComplete !== null) byId("summary").textContent = summary(state);
-  gold.summarise(state);
 }
 
 function openSentence(place) {
   state.current = place;
   state.compared = null;
   sentenceList.activate(place);
-  candidates.open(state.sentences[place].candidates, (candidate) => gold.f1(candidate));
+  candidates.open(state.sentences[place].candidates);
   showSentence();
   showPager();
 }
@@ -199,7 +183,7 @@ function showSentence() {
 }
 
 function showReading() {
-  const { sentences, orders, current, models, isSum, weight } = state;
+  const { sentences, orders, current, weight } = state;
   const [sentence, order] = [sentences[current], orders[current]];
   const { best, runnerUp } = order;
   if (written.sentence !== sentence) {
@@ -215,7 +199,6 @@ function showReading() {
   const isComparing = byId("compare").open || !state.text;
   byId("verdict").hidden = !isComparing && best !== null;
   byId("certainty").textContent = certainty(sentence, order, state.language);
-  byId("gold-verdict").textContent = gold.verdict(sentence, order);
   const asked = state.compared ?? sentence.candidates[0]?.index;
   const other = order.ranking.find((ranked) => ranked.index === asked && ranked !== best);
   const isOpen = isComparing || state.compared !== null;
@@ -224,26 +207,15 @@ function showReading() {
     ranked && {
       ...described(ranked, order, weight),
       ...(isComparing ? {} : plain),
-      judged: gold.of(ranked.candidate),
       sentence,
     };
   showDoubt(byId("doubt"), sentence, order, compared?.index, compare);
   reading.show({
     best: shown(best, { name: "tree", title: compared ? "This reading" : "", details: "" }),
     other: shown(compared, { name: "other reading", title: "The other reading", details: "" }),
-    models: isSum ? Math.max(1, state.languageModels) : 1,
     id: sentence.id,
     words: written.words,
   });
-  const votes = isSum && order.ranking.length > 1 ? votesOf(sentence.candidates, models, best.candidate) : [];
-  showVotes(byId("votes"), votes, [best?.index, compared?.index], compare);
-}
-
-function showGold() {
-  if (!state.sentences.length) return;
-  candidates.open(state.sentences[state.current].candidates, (candidate) => gold.f1(candidate));
-  showSentence();
-  gold.summarise(state);
 }
 
 function showPager() {

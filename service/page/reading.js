@@ -1,4 +1,4 @@
-// Two trees next to each other, and their tokens' surprisals below.
+// The best tree, alone or next to another one.
 
 import { actionsFor } from "./actions.js";
 import { probabilityOf } from "./answer.js";
@@ -6,12 +6,9 @@ import { showBrackets } from "./brackets.js";
 import { draw } from "./drawing.js";
 import { showEdges } from "./edges.js";
 import { byId, element } from "./elements.js";
-import { judgement } from "./goldpanel.js";
 import { LEVEL, layOut } from "./layout.js";
 import { outline } from "./outline.js";
-import { SHADES, fillStrip, onStripKey, scrollToGain } from "./strip.js";
 import { constituentsMissingIn, treeFor } from "./trees.js";
-import { percent } from "./wording.js";
 
 const SMALLEST = 0.72; // a tree shrinks to this before it scrolls
 const LARGEST = 1.6; // a tree by itself grows to this
@@ -25,8 +22,7 @@ export class Reading {
   #shown = []; // the candidates on the screen, so that they are not drawn again
   #size = null;
   #drawn = []; // the trees on the screen, the best one first
-  #rows = []; // of the strip, in the same order
-  #models = 1;
+  #candidates = []; // whose trees they are
   #pointed = [];
   #words = []; // of the text above
   #fileName = "";
@@ -43,7 +39,7 @@ export class Reading {
     });
     canvases.forEach((canvas, place) => {
       canvas.addEventListener("pointerover", (event) => this.#pointAtNode(place, event.target));
-      canvas.addEventListener("pointerleave", () => this.#point(null));
+      canvas.addEventListener("pointerleave", () => this.#point([]));
     });
     new ResizeObserver(() => this.fit()).observe(byId("trees"));
     byId("stacked").addEventListener("change", () => {
@@ -51,23 +47,20 @@ export class Reading {
       this.fit();
       onStack();
     });
-    for (const id of ["chosen-canvas", "other-canvas", "strip-scroll"]) showEdges(byId(id));
+    for (const side of SIDES) showEdges(byId(`${side}-canvas`));
     this.#addActions();
-    byId("strip").addEventListener("keydown", onStripKey);
-    byId("strip").addEventListener("pointerleave", () => this.#point(null));
     byId("sentence").addEventListener("pointerover", (event) => this.#pointAtWord(event.target));
     byId("sentence").addEventListener("pointerleave", (event) => {
-      if (event.pointerType !== "touch") this.#point(null); // a finger leaves when it has pointed
+      if (event.pointerType !== "touch") this.#point([]); // a finger leaves when it has pointed
     });
-    byId("scale").replaceChildren(...scaleEntries());
   }
 
   #addActions() {
     SIDES.forEach((side, place) => {
       const shown = () => ({
-        candidate: this.#rows[place].candidate,
+        candidate: this.#candidates[place],
         picture: byId(`${side}-canvas`).firstElementChild,
-        fileName: `${this.#fileName}-${this.#rows[place].candidate.index + 1}`,
+        fileName: `${this.#fileName}-${this.#candidates[place].index + 1}`,
       });
       const which = place === 0 ? "the best tree" : "the tree compared with it";
       byId(side).querySelector("figcaption").append(actionsFor(which, shown));
@@ -75,44 +68,39 @@ export class Reading {
   }
 
   /**
-   * `best` and `other` are {candidate, name, title, details, judged, sentence} or null, where
-   * `judged` is what gold.js says, or null, and `sentence` as prepared() makes it; `id` is the sentence's, `models` how many surprisals are summed, `words`
-   * are the elements of original.js.
+   * `best` and `other` are {candidate, name, title, details, sentence} or null, where `sentence` is as
+   * prepared() makes it; `id` is the sentence's, `words` are the elements of original.js.
    */
-  show({ best, other, models, id, words }) {
+  show({ best, other, id, words }) {
     this.#words = words;
     byId("comparison").hidden = !best;
     byId("other").hidden = !other;
     byId("reading").classList.toggle("single", !other);
     if (!best) {
-      [this.#shown, this.#rows] = [[], []];
+      [this.#shown, this.#drawn, this.#candidates] = [[], [], []];
       return;
     }
     this.#fileName = `${id.replace(/[^\w.-]+/g, "_")}-tree`;
     byId("legend-other").textContent = other ? `only in the ${other.name}` : "";
-    byId("legend-gold").hidden = !best.judged;
-    byId("per-model").textContent = models > 1 ? `, per model (of ${models})` : "";
     const pair = [best, other].filter(Boolean);
     pair.forEach((each, place) => caption(`${SIDES[place]}-caption`, each));
-    const shown = pair.flatMap(({ candidate, judged, sentence, name }) => [candidate, judged, sentence.brackets, name]);
+    const shown = pair.flatMap(({ candidate, sentence, name }) => [candidate, sentence.brackets, name]);
     if (shown.length === this.#shown.length && shown.every((each, i) => each === this.#shown[i])) return;
     this.#shown = shown;
-    this.#draw(pair, models);
+    this.#draw(pair);
   }
 
-  #draw(pair, models) {
+  #draw(pair) {
     performance.mark("draw-begins");
-    const trees = pair.map(({ candidate, judged, sentence }) => {
+    const trees = pair.map(({ candidate, sentence }) => {
       const tree = treeFor(candidate);
-      for (const node of tree.nodes) {
-        node.isRight = judged?.right.get(node) ?? null;
-        node.probability = probabilityOf(node, sentence);
-      }
+      for (const node of tree.nodes) node.probability = probabilityOf(node, sentence);
       return tree;
     });
     const { written } = pair[0].sentence;
     this.#size = layOut(trees, written.dir);
     this.#drawn = trees;
+    this.#candidates = pair.map(({ candidate }) => candidate);
     const [first, second] = trees;
     const marks = second
       ? [constituentsMissingIn(second, first), constituentsMissingIn(first, second)]
@@ -126,18 +114,8 @@ export class Reading {
     byId("legend-tags").hidden = tagged.every((leaves) => leaves.size === 0);
     this.fit();
     this.#scrollToDifference(marks, written.dir);
-    this.#models = models;
-    this.#rows = pair.map(({ name, candidate }, place) => ({
-      name,
-      className: place === 0 ? "chosen" : "other",
-      candidate,
-      tree: trees[place],
-    }));
-    byId("strip-scroll").dir = written.dir;
-    fillStrip(byId("strip"), this.#rows, models, written.lang, (row, token) => this.#pointAtToken(row, token));
-    scrollToGain(byId("strip-scroll"));
     showBrackets(first, this.#words, written, (node) => this.#pointAt(0, node));
-    this.#point(null);
+    this.#point([]);
     performance.measure("draw", "draw-begins");
   }
 
@@ -180,67 +158,33 @@ export class Reading {
     for (const each of document.querySelectorAll(".canvas:not(.outlined)")) each.scrollLeft = target;
   }
 
-  // Show the cost of a token and where it is in the tree.
-  #pointAtToken(row, token) {
-    const node = [...row.tree.nodes, ...row.tree.leaves].find(
-      ({ opening, closing }) => opening === token.place || closing === token.place,
-    );
-    this.#point(row, token.text, token.surprisal, node ? [node] : []);
-  }
-
-  // Show the cost of a constituent's brackets, or of a word, and the words it spans.
+  // Show a constituent, or a word, and the words it spans.
   #pointAtNode(place, target) {
-    const { tree } = this.#rows[place];
+    const { nodes, leaves } = this.#drawn[place];
     const drawn = target.closest("g");
-    if (drawn) this.#pointAt(place, [...tree.nodes, ...tree.leaves].find((each) => each.drawn === drawn));
+    if (drawn) this.#pointAt(place, [...nodes, ...leaves].find((each) => each.drawn === drawn));
   }
 
   #pointAt(place, node) {
-    const row = this.#rows[place];
-    const tokens = [node.opening, node.closing].filter(Number.isInteger);
-    const scores = tokens.map((at) => row.candidate.token_scores[at]);
-    const cost = scores.reduce((sum, [, logProbability]) => sum - logProbability, 0);
-    const within = row.tree.leaves.slice(node.start, node.end);
-    const sure = node.children ? node.probability : null;
-    this.#point(row, scores.map(([token]) => token).join(" … "), cost, [node, ...within], sure);
+    this.#point([node, ...this.#drawn[place].leaves.slice(node.start, node.end)]);
   }
 
-  // Show what a word of the text costs, and where it is in both trees.
+  // Show where a word of the text is in both trees.
   #pointAtWord(target) {
     const place = this.#words.indexOf(target);
-    const leaves = this.#rows.map((row) => row.tree.leaves[place]).filter(Boolean);
-    if (place < 0 || !leaves.length) return;
-    const [row] = this.#rows;
-    const [text, logProbability] = row.candidate.token_scores[leaves[0].opening];
-    this.#point(row, text, -logProbability, leaves);
+    if (place >= 0) this.#point(this.#drawn.map(({ leaves }) => leaves[place]).filter(Boolean));
   }
 
-  #point(row, text, surprisal, nodes = [], probability = null) {
+  #point(nodes) {
     for (const drawn of this.#pointed) drawn.classList.remove("pointed");
     const words = nodes.filter((node) => !node.children).map((leaf) => this.#words[leaf.start]);
     this.#pointed = [...nodes.map((node) => node.drawn), ...words].filter(Boolean);
     for (const drawn of this.#pointed) drawn.classList.add("pointed");
-    const readout = byId("readout");
-    if (!row) {
-      readout.textContent = "Point at a token or label to see its cost.";
-      return;
-    }
-    const each = this.#models > 1 ? `, ${(surprisal / this.#models).toFixed(2)} per model` : "";
-    readout.replaceChildren(
-      element("b", {}, element("bdi", {}, text)),
-      ` in ${row.name === "best" ? "the best tree" : `the ${row.name}`}: `,
-      element("b", {}, `${surprisal.toFixed(2)} nats`),
-      each,
-      probability === null ? "" : `; ${percent(probability)} sure`,
-    );
   }
 }
 
-function caption(id, { candidate, title, details, judged }) {
-  const gold = judgement(judged, treeFor(candidate).leaves);
-  const lines = [element("b", {}, title), element("span", {}, details)];
-  if (gold) lines.push(element("span", { class: "judgement" }, gold));
-  byId(id).replaceChildren(...(title ? lines : []));
+function caption(id, { title, details }) {
+  byId(id).replaceChildren(...(title ? [element("b", {}, title), element("span", {}, details)] : []));
 }
 
 function otherTags(tree, other) {
@@ -251,12 +195,4 @@ function otherTags(tree, other) {
       return leaf.tag && tag && leaf.tag !== tag;
     }),
   );
-}
-
-function scaleEntries() {
-  return [...SHADES, null].map((end, place) => {
-    const begin = place === 0 ? 0 : SHADES[place - 1];
-    const text = end === null ? `over ${begin}` : `${begin}–${end}`;
-    return element("li", { class: `heat${place}` }, text);
-  });
 }

@@ -17,9 +17,6 @@ export const getInfo = async (key) => (await call("info", key)).json();
 /** An n-best text to try. */
 export const getExample = async (key) => (await call("page/example.txt", key)).text();
 
-/** The gold trees of the same sentences. */
-export const getExampleGold = async (key) => (await call("page/example-gold.txt", key)).text();
-
 const WANTED = { criterion: "perplexity", lm_weight: 1, return_trees: true, return_token_scores: true };
 
 /**

@@ -39,10 +39,6 @@ export function nats(value) {
   return Math.abs(value) < 1e6 ? value.toFixed(2) : value.toExponential(1).replace("+", "");
 }
 
-/** "a", "a and b", "a, b and c". */
-export const enumeration = (names) =>
-  names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-
 /** "1 sentence", "2 sentences". */
 export const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 

@@ -139,7 +139,7 @@ def test_a_list_of_another_tab_is_missed_politely(page: Page, address: str) -> N
 @pytest.mark.parametrize(
     "fragment",
     [
-        "list=example&sentence=99&weight=7&tree=0&gold=x&stacked=maybe",
+        "list=example&sentence=99&weight=7&tree=0&stacked=maybe",
         "list=example&sentence=-1&weight=0.333&tree=9999",
         "list=example&sentence=%00&weight=NaN",
     ],

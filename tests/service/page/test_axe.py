@@ -34,9 +34,6 @@ def test_nothing_is_found(page: Page, scheme: str) -> None:
     assert findings(page) == []
     use_example(page)
     assert findings(page) == []
-    page.click("#open-gold")
-    assert findings(page) == []
-    page.keyboard.press("Escape")
     page.click("#candidate-3")
     assert findings(page) == []
 

@@ -43,7 +43,7 @@ def test_one_tree_is_shown_and_how_sure_it_is(page: Page, address: str) -> None:
     sentence = answer(address, SENTENCE)
     share = round(100 * sentence["confidence"])
     assert text_of(page, "#certainty") == f"{share} % of its brackets should be right."
-    for part in ("#other", "#verdict", "#candidates", "#votes", "#weight", "#side", "#summary"):
+    for part in ("#other", "#verdict", "#candidates", "#weight", "#side", "#summary"):
         assert page.locator(part).is_hidden(), part
     assert page.locator("#text").is_visible() and page.input_value("#text") == SENTENCE
     box = page.locator("#chosen-canvas").bounding_box()

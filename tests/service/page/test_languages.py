@@ -48,15 +48,6 @@ def test_typed_text_is_parsed_and_its_words_say_their_language(page: Page, langu
     assert {word.get_attribute("lang") for word in words.all()} == {language}
     places = [float(word.get_attribute("x") or "") for word in words.all()]
     assert places == sorted(places, reverse=direction == "rtl")
-    chips = page.locator("#strip tr").first.locator("button")
-    heard = [
-        chip.bounding_box() for chip in page.locator("#strip tr").first.locator("[lang]").all()
-    ]
-    places = [box["x"] for box in heard if box]
-    assert places == sorted(places, reverse=direction == "rtl") and len(places) == words.count()
-    chips.first.focus()
-    page.keyboard.press("ArrowLeft" if direction == "rtl" else "ArrowRight")
-    assert chips.nth(1).evaluate("chip => chip === document.activeElement")
     assert page.locator("html").get_attribute("lang") == "en"
 
 

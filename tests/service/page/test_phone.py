@@ -39,7 +39,7 @@ def top(page: Page, selector: str) -> float:
 def test_the_verdict_and_the_trees_come_first(phone: Page) -> None:
     use_example(phone)
     order = ["#pager", "#verdict", "#sentence", "#chosen-canvas", "#other-canvas",
-             "#candidates-scroll", "#strip-scroll", "#toolbar", "#sentences-scroll"]  # fmt: skip
+             "#candidates-scroll", "#toolbar", "#sentences-scroll"]  # fmt: skip
     tops = [top(phone, part) for part in order]
     assert tops == sorted(tops)
     assert top(phone, "#chosen-canvas") < HEIGHT, "the best tree is on the first screen"
@@ -102,18 +102,17 @@ def test_targets_are_as_large_as_a_finger(phone: Page) -> None:
 def has_scrolled(scroller: Locator, place: float, sides: set[str]) -> bool:
     """Scroll; return whether the page then says that there is more on these sides."""
     more = "one => new Promise((done) => requestAnimationFrame(() => done(one.dataset.more)))"
-    scroller.evaluate("(one, place) => one.scrollTo(place, 0)", place)
-    return {*scroller.evaluate(more).split()} & {"left", "right"} == sides
+    scroller.evaluate("(one, place) => one.scrollTo(0, place)", place)
+    return {*scroller.evaluate(more).split()} == sides
 
 
 def test_what_scrolls_says_so(phone: Page) -> None:
     use_example(phone)
-    scroller = phone.locator("#strip-scroll")
-    for place, sides in ((0, {"right"}), (40, {"left", "right"}), (1e6, {"left"})):
+    scroller = phone.locator("#candidates-scroll")
+    for place, sides in ((0, {"down"}), (40, {"up", "down"}), (1e6, {"up"})):
         # Chromium can drop a scroll while the mask at the edges changes.
         until(partial(has_scrolled, scroller, place, sides))
-    phone.locator("#candidates-scroll[data-more~=down]").wait_for()
-    mask = phone.locator("#candidates-scroll").evaluate("one => getComputedStyle(one).maskImage")
+    mask = scroller.evaluate("one => getComputedStyle(one).maskImage")
     assert "gradient" in mask
 
 

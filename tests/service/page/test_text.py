@@ -95,7 +95,6 @@ def test_text_and_trees_point_at_each_other(page: Page) -> None:
     for side in ("chosen", "other"):
         assert leaves(page, side, ".pointed") == ["the"]
     assert spans(page, ".pointed") == ["the"]
-    assert text_of(page, "#readout").startswith("the in the best tree: ")
     page.locator("#chosen-canvas .leaf").nth(2).hover()
     assert spans(page, ".pointed") == ["("] and leaves(page, "chosen", ".pointed") == ["-LRB-"]
     page.locator("#chosen-canvas .node").first.hover()  # the root
@@ -247,7 +246,6 @@ def test_brackets_show_how_sure_they_are(context: BrowserContext, checkpoints: l
         assert focused.count() == 1
         pointed = "#chosen-canvas .node.pointed"
         assert text_of(page, pointed).startswith(least["label"])
-        assert "sure" in text_of(page, "#readout")
         # Another tree on top has a confidence of its own.
         move_slider(page, 0)
         assert text_of(page, "#certainty").endswith("of its brackets should be right.")

@@ -1,8 +1,7 @@
-"""The page's statements about a sentence: the verdict, its confidence and the models' votes."""
+"""The page's statements about a sentence: the verdict and its confidence."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from pathlib import Path
@@ -62,42 +61,6 @@ def test_the_runner_up_is_called_that(page: Page, address: str) -> None:
     assert best["index"] == sentence["best_index"]
 
 
-def test_each_model_votes_and_the_same_votes_share_a_line(page: Page, address: str) -> None:
-    # Two trees of which the models prefer different ones.
-    everyone = ranked(address, list_of(*((-9, tree) for tree in CANDIDATES)))["ranking"]
-    trees = next(
-        [CANDIDATES[one["index"]], CANDIDATES[other["index"]]]
-        for one, other in itertools.permutations(everyone, 2)
-        if one["member_nll"][0] < other["member_nll"][0]
-        and one["member_nll"][1] > other["member_nll"][1]
-    )
-    nbest = list_of((-9, trees[0]), (-10, trees[1]))
-    sentence = ranked(address, nbest)
-    entries = sorted(sentence["ranking"], key=lambda one: int(one["index"]))
-    best = entries[sentence["best_index"]]
-    votes = {0: [0], 1: [1]}  # by candidate, the models
-    paste(page, nbest)
-    lines = page.locator("#votes li")
-    assert lines.count() == 2
-    for index, (member,) in votes.items():
-        name = f"model-{member + 1} prefers"
-        line = lines.filter(has_text=name)
-        if index == best["index"]:
-            assert line.text_content() == f"{name} the best tree"
-            continue
-        behind = best["member_nll"][member] - entries[index]["member_nll"][member]
-        by = f", by {behind:.2f} nats over the best"
-        assert line.text_content() == f"{name} the parser\u2019s {ORDINALS[index]}{by}"
-        line.locator("button").click()
-        selected = page.locator(f"#candidate-{index}").get_attribute("aria-selected")
-        assert selected == "true"
-    # Where all agree, one line says so.
-    agreed = list_of((-9, CANDIDATES[0]), (-10, "(S1 (X " * 20 + CANDIDATES[0] + "))" * 20))
-    assert ranked(address, agreed)["best_index"] == 0
-    paste(page, agreed)
-    assert lines.all_text_contents() == ["All 2 models prefer the best tree"]
-
-
 def test_margins_beyond_numbers_are_said_in_words(page: Page) -> None:
     candidates = [
         {"tree": CANDIDATES[0], "score": -HUGE},
@@ -120,11 +83,10 @@ def test_one_candidate_is_no_contest(page: Page) -> None:
     assert text_of(page, "#sentence-0 .mark") == "1st"
     assert text_of(page, "#chosen-caption b") == "The parser\u2019s first"
     assert text_of(page, "#candidate-0 .behind") == ""
-    for hidden in ("#other", "#weight-part", "#votes", ".legend .two >> nth=0", "#pager"):
+    for hidden in ("#other", "#weight-part", ".legend .two >> nth=0", "#pager"):
         assert not page.locator(hidden).is_visible(), hidden
     shown = page.locator("#results").inner_text()
     assert not re.search("runner-up|ahead|behind\\s*\\d|best tree:", shown)
-    assert text_of(page, "#strip th") == "tree"
 
 
 def test_candidates_that_differ_in_tags_alone_have_no_runner_up(page: Page) -> None:
