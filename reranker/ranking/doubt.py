@@ -1,8 +1,4 @@
-"""The least sure bracket of a best tree in words, and a candidate that reads it otherwise.
-
-service/page/doubt.js repeats this, since the page orders candidates anew at each weight;
-tests/reranker/ranking/test_doubt.py holds the two equal.
-"""
+"""The least sure bracket of a best tree in words, and a candidate that reads it otherwise."""
 
 from __future__ import annotations
 
@@ -35,10 +31,16 @@ _Span = tuple[int, int]
 class Doubt(NamedTuple):
     """The least sure bracket of a tree."""
 
-    text: str
-    """A sentence such as ``with the telescope goes with the man: 78 %, with saw: 19 %.``"""
+    parts: tuple[str, ...]
+    """The parts of ``text``; every second one is words of the sentence."""
     other: int | None
     """The ``index`` of a candidate without the bracket; None if there is none."""
+
+    @property
+    def text(self) -> str:
+        """Return a sentence such as ``with the telescope goes with the man: 78 %, with saw: 19
+        %.``"""
+        return "".join(self.parts)
 
 
 class _Reading(NamedTuple):
@@ -91,7 +93,8 @@ def doubt_of(ranking: Ranking, candidates: Iterable[Candidate] = ()) -> Doubt | 
     node = best.brackets[place]
     readings = (_Reading.of(each, ranking.certainty) for each in candidates or ranking)
     others = [each for each in readings if _key(node) not in map(_key, each.brackets)]
-    plain = f"{_quoted(sentence, (node.start, node.end))} is {_name(node)}: {_percent(node)}."
+    words = _quoted(sentence, (node.start, node.end))
+    plain = ("", words, f" is {_name(node)}: {_percent(node)}.")
     return (
         _label(node, others, sentence)
         or _attachment(best, place, others, sentence)
@@ -107,7 +110,7 @@ def _label(node: Constituent, others: Sequence[_Reading], sentence: ParsedSenten
     if other is None or len(here) != 1:
         return None
     first, second = (f"{_name(each)}: {_percent(each)}" for each in (node, here[0]))
-    return Doubt(f"{_quoted(sentence, span)} is {first}, {second}.", other.number)
+    return Doubt(("", _quoted(sentence, span), f" is {first}, {second}."), other.number)
 
 
 def _attachment(
@@ -136,8 +139,8 @@ def _attachment(
         return None
     left = (1 - (node.probability or 0.0)) * sums[most] / total
     what, this, that = (_quoted(sentence, each) for each in ((part.start, part.end), here, most))
-    text = f"{what} goes with {this}: {_percent(node)}, with {that}: {_percentage(left)}."
-    return Doubt(text, first[most])
+    shares = f": {_percent(node)}, with ", f": {percentage(left)}."
+    return Doubt(("", what, " goes with ", this, shares[0], that, shares[1]), first[most])
 
 
 def _key(node: Constituent) -> tuple[int, int, str]:
@@ -150,10 +153,10 @@ def _name(node: Constituent) -> str:
 
 
 def _percent(node: Constituent) -> str:
-    return _percentage(node.probability or 0.0)
+    return percentage(node.probability or 0.0)
 
 
-def _percentage(probability: float) -> str:
+def percentage(probability: float) -> str:
     """Return a probability as a person reads one."""
     if probability > 0.99:
         return "more than 99 %"

@@ -11,9 +11,11 @@ from reranker.checkpoints.span_vocabulary import SpanVocabulary
 from reranker.nbest import NBest
 from reranker.nbest.candidates import score_warnings
 from reranker.nbest.data import Origin
+from reranker.outputs.drawn import drawings
 from reranker.outputs.registry import format_ranking
 from reranker.outputs.spans import constituents
 from reranker.ranking import Scored
+from reranker.ranking.confidence import DECIMALS
 from reranker.ranking.ranker import Ranker
 from reranker.ranking.sentence import ParsedSentence
 from reranker.scoring.distinct import DistinctCandidates
@@ -40,7 +42,7 @@ TABLE = "text/tab-separated-values"
 _OUTPUTS = {"text/plain": "best", CONLLU: "conllu", TABLE: "brackets"}
 """Names that ``rerank parse --output`` has for the answers that are not JSON."""
 
-*_SENTENCE_FIELDS, _, _ = RankedSentence.model_fields  # the last: ranking, rejected
+*_SENTENCE_FIELDS, _, _, _, _ = RankedSentence.model_fields  # all before ranking
 _RANKED_FIELDS = (
     "nll", "perplexity", "token_perplexity", "span_nll", "tokens", "unknown_words",
     "parser_score", "duplicate_of", "repaired", "member_nll", "mixed_score",
@@ -90,15 +92,21 @@ class AnswerWriter:
         """Return whether the answer tells how sure the parser is of each bracket."""
         return True
 
+    @property
+    def has_drawings(self) -> bool:
+        """Return whether the answer has drawings, which are much longer than their trees."""
+        return isinstance(self.asked, AnswerOptions) and self.asked.return_drawings
+
     def rank(self, nbest: NBest, scores: Sequence[Scored | None]) -> Ranking:
         """Rank a list; lists that are scored together may be weighed differently."""
         if self.weighing.lm_weight < 1:
             self.warnings += score_warnings(nbest, self._warned)
         return self.models.rank(nbest, scores, self.weighing, self.top)
 
-    def entry(self, place: int, ranking: Ranking) -> bytes:
+    def entry(self, place: int, ranking: Ranking, nbest: NBest) -> bytes:
         """Return a list's part of the answer."""
-        return _json(self._sentence(ranking))
+        data = self._sentence(ranking)
+        return _json(data | _drawn(data, ranking, nbest) if self.has_drawings else data)
 
     def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
         """Return the whole answer."""
@@ -140,7 +148,7 @@ class _OneListWriter(AnswerWriter):
 
     has_lines = False
 
-    def entry(self, place: int, ranking: Ranking) -> bytes:
+    def entry(self, place: int, ranking: Ranking, nbest: NBest) -> bytes:
         asked = self.asked
         assert isinstance(asked, DocumentsRequest)
         name = "+".join(member.name for member in self.models.members)
@@ -163,7 +171,7 @@ class _ScoresWriter(AnswerWriter):
 
     has_lines = False
 
-    def entry(self, place: int, ranking: Ranking) -> bytes:
+    def entry(self, place: int, ranking: Ranking, nbest: NBest) -> bytes:
         return _json(_tree_score(place, ranking))
 
     def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
@@ -183,7 +191,7 @@ class _OutputWriter(AnswerWriter):
     def is_certainty_wanted(self) -> bool:
         return self._output != "best"
 
-    def entry(self, place: int, ranking: Ranking) -> bytes:
+    def entry(self, place: int, ranking: Ranking, nbest: NBest) -> bytes:
         text = format_ranking(ranking, self._output, place + 1)
         return f"{text}\n".encode("utf-8", "replace")
 
@@ -253,6 +261,20 @@ def _sentence(ranking: Ranking, body: AnswerOptions) -> dict[str, Any]:
         "rejected": _rejected(ranking),
         **({} if ranking.origin is None else {"origin": _origin(ranking.origin)}),
     }
+
+
+def _drawn(data: Mapping[str, Any], ranking: Ranking, nbest: NBest) -> dict[str, Any]:
+    """Return what ``return_drawings`` adds to a sentence, and add to its candidates in ``data``."""
+    by_index = {candidate.index: candidate for candidate in nbest.candidates}
+    candidates = [by_index[ranked.index] for ranked in ranking]
+    known = nbest.certainty
+    for row, candidate, svg in zip(
+        data["ranking"], candidates, drawings(candidates, known), strict=True
+    ):
+        mean = None if known is None else known.mean(candidate.tokens)
+        row |= {"svg": svg, "confidence": None if mean is None else round(mean, DECIMALS)}
+    doubt = ranking.doubt
+    return {"words": " ".join(nbest.words), "doubt": None if doubt is None else doubt._asdict()}
 
 
 def _origin(origin: Origin) -> dict[str, Any]:

@@ -68,15 +68,15 @@ class RankedRequest:
         return await self._whole(given, writer)
 
     async def _whole(self, given: _Given, writer: AnswerWriter) -> bytes:
-        """Return the whole answer. The written sentences of a text count like its body, which is
-        far shorter."""
+        """Return the whole answer. The written sentences of a text, and drawings, count like the
+        body, which is far shorter."""
         entries = list[bytes]()
         size = given.size
         async with contextlib.aclosing(self._written(given, writer)) as groups:
             async for group in groups:
                 entries += group
                 size += sum(map(len, group))
-                if given.contents.sentences:
+                if given.contents.sentences or writer.has_drawings:
                     self._state.reserve(size, 0)
 
         def whole(_: Cancellation) -> bytes:
@@ -116,7 +116,7 @@ class RankedRequest:
         group: Group,
         place: int,
         check: LanguageCheck | None,
-        _: Cancellation,
+        cancellation: Cancellation,
     ) -> list[bytes]:
         ranked = [writer.rank(nbest, scores) for nbest, scores in group]
         if check is not None:
@@ -127,7 +127,11 @@ class RankedRequest:
         self._usage.update(answers.usage_of_lists([nbest for nbest, _ in group]))
         names = ("candidates", "rejected")
         self._state.details.update({name: self._usage[name] for name in names})
-        return [writer.entry(number, ranking) for number, ranking in enumerate(ranked, place)]
+        written = zip(ranked, (nbest for nbest, _ in group), strict=True)
+        return [
+            writer.entry(number, ranking, nbest)
+            for number, (ranking, nbest) in enumerate(cancellation.checked(written), place)
+        ]
 
 
 class _Given(NamedTuple):

@@ -26,7 +26,6 @@ export function rankedLine(sentence, order, sourceName) {
       duplicate_of: duplicateOf,
       repaired: candidate.repaired,
       tree: candidate.tree,
-      token_scores: candidate.token_scores,
       member_nll: candidate.member_nll,
       mixed_score: score === candidate.relevance_score ? candidate.mixed_score : undefined,
     })),

@@ -3,21 +3,25 @@
 import { element } from "./elements.js";
 import { DOUBTFUL, percent } from "./wording.js";
 
-/** A tree that draw() has drawn, as nested lists; `marked` are the nodes to highlight. */
-export function outline(tree, marked, written) {
-  return element("ul", { class: "outline" }, entry(tree.root, marked, written));
+/** A tree of trees.js as nested lists; `marked` are the nodes to highlight, `written` the words' lang and dir. */
+export function outline({ nodes: [root], leaves }, marked, written) {
+  const words = (start, end) =>
+    element("bdi", written, leaves.slice(start, end).map(({ word }) => word).join(" ")); // prettier-ignore
+  const entry = ({ label, probability, children, start, end }, isMarked) => {
+    const name = element("b", { class: isMarked ? "own" : null }, label);
+    const isDoubtful = probability !== null && probability < DOUBTFUL;
+    const number = isDoubtful ? [" ", element("small", {}, percent(probability))] : [];
+    const rows = [];
+    let at = children[0]?.start ?? end;
+    const before = words(start, at);
+    for (const child of children) {
+      if (child.start > at) rows.push(element("li", {}, words(at, child.start)));
+      rows.push(entry(child, marked.has(child)));
+      at = child.end;
+    }
+    if (at < end) rows.push(element("li", {}, words(at, end)));
+    const inside = rows.length ? [element("ul", {}, ...rows)] : [];
+    return element("li", {}, name, ...number, " ", before, ...inside);
+  };
+  return element("ul", { class: "outline" }, entry(root, marked.has(root)));
 }
-
-function entry(node, marked, written) {
-  const isMarked = marked.has(node);
-  const name = element("b", { class: isMarked ? "own" : null }, node.label);
-  const isDoubtful = node.probability !== null && node.probability < DOUBTFUL;
-  const number = isDoubtful ? [" ", element("small", {}, percent(node.probability))] : [];
-  const first = node.children.findIndex(({ children }) => children);
-  const [before, after] = first < 0 ? [node.children, []] : [node.children.slice(0, first), node.children.slice(first)];
-  const rows = after.map((child) => (child.children ? entry(child, marked, written) : element("li", {}, words([child], written))));
-  const inside = rows.length ? [element("ul", {}, ...rows)] : [];
-  return element("li", {}, name, ...number, " ", words(before, written), ...inside);
-}
-
-const words = (leaves, written) => element("bdi", written, leaves.map(({ word }) => word).join(" "));

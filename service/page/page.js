@@ -143,7 +143,7 @@ function end({ warnings, isComplete }) {
 
 /** Of a text in a language that the parser does not know they mean nothing. */
 function forgetProbabilities() {
-  for (const sentence of state.sentences) Object.assign(sentence, { brackets: null, isForeign: true });
+  for (const sentence of state.sentences) sentence.isForeign = true;
   setWeight(state.weight);
 }
 

@@ -5,7 +5,7 @@
 const NO_SCORE = "no parser score to mix with";
 
 /** Rounded to 4 decimals as Python's round() does it: to the nearest, exact halves to even. */
-export function rounded(value) {
+function rounded(value) {
   // toFixed works on the exact binary value too, but takes halves away from zero. A double is
   // exactly halfway between two 4-decimal numbers only if it is an odd multiple of 1/32.
   if (Math.abs(value * 32) % 2 !== 1) return Number(value.toFixed(4));

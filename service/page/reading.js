@@ -1,26 +1,23 @@
 // The best tree, alone or next to another one.
 
 import { actionsFor } from "./actions.js";
-import { probabilityOf } from "./answer.js";
 import { showBrackets } from "./brackets.js";
-import { draw } from "./drawing.js";
 import { showEdges } from "./edges.js";
-import { byId, element } from "./elements.js";
-import { LEVEL, layOut } from "./layout.js";
+import { byId, element, setAll } from "./elements.js";
 import { outline } from "./outline.js";
-import { constituentsMissingIn, treeFor } from "./trees.js";
+import { constituentsMissingIn, forgetProbabilities, treeFor } from "./trees.js";
 
 const SMALLEST = 0.72; // a tree shrinks to this before it scrolls
 const LARGEST = 1.6; // a tree by itself grows to this
 const TALLEST = 0.62; // of the window, for a tree that grows
 const NARROW = matchMedia("(max-width: 44rem)"); // as in page.css: what does not fit is an outline
 const SIDES = ["chosen", "other"];
+const BEFORE = 40; // pixels from the edge to the middle of the word before the first difference
 const GAP = 10; // pixels: half the space between two trees side by side, frames included
 
 /** The best tree, alone or beside another candidate. */
 export class Reading {
   #shown = []; // the candidates on the screen, so that they are not drawn again
-  #size = null;
   #drawn = []; // the trees on the screen, the best one first
   #candidates = []; // whose trees they are
   #pointed = [];
@@ -84,7 +81,7 @@ export class Reading {
     byId("legend-other").textContent = other ? `only in the ${other.name}` : "";
     const pair = [best, other].filter(Boolean);
     pair.forEach((each, place) => caption(`${SIDES[place]}-caption`, each));
-    const shown = pair.flatMap(({ candidate, sentence, name }) => [candidate, sentence.brackets, name]);
+    const shown = pair.flatMap(({ candidate, sentence, name }) => [candidate, sentence.isForeign, name]);
     if (shown.length === this.#shown.length && shown.every((each, i) => each === this.#shown[i])) return;
     this.#shown = shown;
     this.#draw(pair);
@@ -92,26 +89,22 @@ export class Reading {
 
   #draw(pair) {
     performance.mark("draw-begins");
-    const trees = pair.map(({ candidate, sentence }) => {
-      const tree = treeFor(candidate);
-      for (const node of tree.nodes) node.probability = probabilityOf(node, sentence);
-      return tree;
-    });
-    const { written } = pair[0].sentence;
-    this.#size = layOut(trees, written.dir);
+    const trees = pair.map(({ candidate }) => treeFor(candidate));
+    const { written, isForeign } = pair[0].sentence;
+    if (isForeign) trees.forEach(forgetProbabilities);
     this.#drawn = trees;
     this.#candidates = pair.map(({ candidate }) => candidate);
     const [first, second] = trees;
     const marks = second
       ? [constituentsMissingIn(second, first), constituentsMissingIn(first, second)]
       : [new Set()];
-    const tagged = trees.map((tree, place) => otherTags(tree, trees[1 - place]));
     trees.forEach((tree, place) => {
-      const text = `Tree: ${pair[place].candidate.tree}`;
-      const picture = draw(tree, this.#size, marks[place], tagged[place], written, text);
-      byId(`${SIDES[place]}-canvas`).replaceChildren(picture, outline(tree, marks[place], written));
+      setAll(tree.picture, { role: "img", "aria-label": `Tree: ${pair[place].candidate.tree}` });
+      setAll(tree.picture.querySelector(".words"), { lang: written.lang });
+      mark(tree, marks[place], trees[1 - place]);
+      byId(`${SIDES[place]}-canvas`).replaceChildren(tree.picture, outline(tree, marks[place], written));
     });
-    byId("legend-tags").hidden = tagged.every((leaves) => leaves.size === 0);
+    byId("legend-tags").hidden = !trees.some(({ picture }) => picture.querySelector(".other-tag"));
     this.fit();
     this.#scrollToDifference(marks, written.dir);
     showBrackets(first, this.#words, written, (node) => this.#pointAt(0, node));
@@ -121,19 +114,18 @@ export class Reading {
 
   /** Side by side if both fit, as large as possible. */
   fit() {
-    if (!this.#size) return;
+    if (!this.#drawn.length) return;
     const half = byId("trees").clientWidth / 2 - GAP;
-    const isStacked = this.isStacked ?? this.#size.width * SMALLEST > half;
+    const [{ width }] = this.#drawn; // of both
+    const isStacked = this.isStacked ?? width * SMALLEST > half;
     byId("trees").classList.toggle("stacked", isStacked);
     byId("stacked").checked = isStacked;
-    const highest = Math.max(...this.#drawn.map((tree) => tree.root.height));
+    const highest = Math.max(...this.#drawn.map((tree) => tree.height));
     this.#drawn.forEach((tree, place) => {
       const canvas = byId(`${SIDES[place]}-canvas`);
       if (!canvas.clientWidth) return;
-      const { width } = this.#size;
       // Words are at the same height side by side, so a lower tree has space above it.
-      const unused = isStacked ? (highest - tree.root.height) * LEVEL : 0;
-      const height = this.#size.height - unused;
+      const height = isStacked ? tree.height : highest;
       const fitting = canvas.clientWidth / width;
       const isOutline = NARROW.matches && fitting < SMALLEST;
       canvas.classList.toggle("outlined", isOutline);
@@ -141,28 +133,27 @@ export class Reading {
       const room = Math.min(LARGEST, (TALLEST * innerHeight) / height);
       const largest = this.#drawn.length > 1 ? 1 : Math.max(1, room);
       const scale = Math.min(largest, fitting < SMALLEST ? 0.9 : fitting);
-      const picture = canvas.firstElementChild;
-      picture.setAttribute("viewBox", `0 ${unused} ${width} ${height}`);
-      picture.setAttribute("width", width * scale);
-      picture.setAttribute("height", height * scale);
+      const viewBox = `0 ${tree.height - height} ${width} ${height}`;
+      setAll(tree.picture, { viewBox, width: width * scale, height: height * scale });
     });
   }
 
   #scrollToDifference(marks, direction) {
     const starts = marks.flatMap((nodes) => [...nodes].map((node) => node.start));
-    const column = Math.max(0, Math.min(...starts, Infinity) - 1);
+    const column = starts.length ? Math.max(0, Math.min(...starts) - 1) : 0;
     const canvas = byId("chosen-canvas");
-    const scale = canvas.firstElementChild.getAttribute("width") / this.#size.width;
-    const edge = this.#size.edges[starts.length ? column : 0] * scale;
-    const target = direction === "rtl" ? edge + 12 - canvas.clientWidth : edge - 12;
+    const { picture, leaves, width } = this.#drawn[0];
+    const x = leaves[column].parts[0].firstElementChild.getAttribute("x");
+    const edge = (x * picture.getAttribute("width")) / width;
+    const target = direction === "rtl" ? edge + BEFORE - canvas.clientWidth : edge - BEFORE;
     for (const each of document.querySelectorAll(".canvas:not(.outlined)")) each.scrollLeft = target;
   }
 
   // Show a constituent, or a word, and the words it spans.
   #pointAtNode(place, target) {
     const { nodes, leaves } = this.#drawn[place];
-    const drawn = target.closest("g");
-    if (drawn) this.#pointAt(place, [...nodes, ...leaves].find((each) => each.drawn === drawn));
+    const group = target.closest(".node, .leaf");
+    if (group) this.#pointAt(place, [...nodes, ...leaves].find(({ parts }) => parts[0] === group));
   }
 
   #pointAt(place, node) {
@@ -176,10 +167,10 @@ export class Reading {
   }
 
   #point(nodes) {
-    for (const drawn of this.#pointed) drawn.classList.remove("pointed");
+    for (const each of this.#pointed) each.classList.remove("pointed");
     const words = nodes.filter((node) => !node.children).map((leaf) => this.#words[leaf.start]);
-    this.#pointed = [...nodes.map((node) => node.drawn), ...words].filter(Boolean);
-    for (const drawn of this.#pointed) drawn.classList.add("pointed");
+    this.#pointed = [...nodes.map(({ parts }) => parts[0]), ...words].filter(Boolean);
+    for (const each of this.#pointed) each.classList.add("pointed");
   }
 }
 
@@ -187,12 +178,12 @@ function caption(id, { title, details }) {
   byId(id).replaceChildren(...(title ? [element("b", {}, title), element("span", {}, details)] : []));
 }
 
-function otherTags(tree, other) {
-  if (!other) return new Set();
-  return new Set(
-    tree.leaves.filter((leaf, place) => {
-      const tag = other.leaves[place]?.tag;
-      return leaf.tag && tag && leaf.tag !== tag;
-    }),
-  );
+/** Highlight nodes of a tree, and the tags that `other`, if there is one, has not. */
+function mark({ nodes, leaves }, marked, other) {
+  for (const node of nodes) for (const part of node.parts) part.classList.toggle("own", marked.has(node));
+  for (const { parts } of marked) parts[1].parentNode.append(parts[1]); // over the other branches
+  for (const { tag, start, parts } of leaves) {
+    const differs = Boolean(tag && other?.leaves[start]?.tag) && tag !== other.leaves[start].tag;
+    parts[0].classList.toggle("other-tag", differs);
+  }
 }

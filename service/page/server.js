@@ -17,11 +17,11 @@ export const getInfo = async (key) => (await call("info", key)).json();
 /** An n-best text to try. */
 export const getExample = async (key) => (await call("page/example.txt", key)).text();
 
-const WANTED = { criterion: "perplexity", lm_weight: 1, return_trees: true, return_token_scores: true };
+const WANTED = { criterion: "perplexity", lm_weight: 1, return_trees: true, return_drawings: true };
 
 /**
  * Scores for an n-best text in any dialect, or for the trees of a text that is to be parsed, with
- * trees and token scores, at weight 1: the events of stream.js, up to `end`.
+ * trees and drawings, at weight 1: the events of stream.js, up to `end`.
  *
  * `list` has a `text`, or `nbest` with `tokens`, the sentences, one per line, or "", `format`, and
  * `beam` for OpenNMT's. `limits` are those of getInfo. Raises ServerError.
@@ -30,7 +30,7 @@ export async function* rerank(list, limits, key, signal) {
   const { text, nbest, tokens, format, beam } = list;
   const isText = text !== undefined;
   const given = isText
-    ? { text, return_brackets: true }
+    ? { text }
     : {
         nbest,
         ...(tokens.trim() ? { tokens } : {}),

@@ -86,6 +86,9 @@ class AnswerOptions(RankOptions):
     return_token_scores: bool = Field(
         False, description="return the log-probability of each token, in nats"
     )
+    return_drawings: bool = Field(
+        False, description="draw each ranked tree, and say what is doubtful about the best"
+    )
 
 
 class ParseOptions(AnswerOptions):
@@ -359,6 +362,14 @@ class RankedCandidate(_Figures):
         "were no shortlist",
     )
     tree: str | None = Field(None, description="with return_trees")
+    svg: str | None = Field(
+        None,
+        description="with return_drawings: the tree; a word has its column in all trees of a "
+        "sentence",
+    )
+    confidence: float | None = Field(
+        None, description="with return_drawings: the sentence's, were this its best tree"
+    )
 
 
 class RejectedEntry(BaseModel):
@@ -368,6 +379,15 @@ class RejectedEntry(BaseModel):
     line: int = Field(description="line of the n-best text, or number of the sentence, from 1")
     code: str
     message: str
+
+
+class Doubt(BaseModel):
+    """The least sure bracket of the best tree, in words."""
+
+    parts: list[str] = Field(
+        description="of a sentence; every second part is words of the parsed sentence"
+    )
+    other: int | None = Field(description="index of a candidate without the bracket")
 
 
 class RankedSentence(BaseModel):
@@ -390,6 +410,10 @@ class RankedSentence(BaseModel):
     fallback: str | None = Field(description="if the status is failed: a flat tree to use instead")
     ranking: list[RankedCandidate]
     rejected: list[RejectedEntry]
+    words: str | None = Field(None, description="with return_drawings: with a space between them")
+    doubt: Doubt | None = Field(
+        None, description="with return_drawings; null where no bracket is in doubt"
+    )
 
 
 class Usage(BaseModel):

@@ -1,13 +1,9 @@
-"""The least sure bracket in words: by hand, in Python and on the page."""
+"""The least sure bracket in words."""
 
 from __future__ import annotations
 
-import json
 import math
-import shutil
-import subprocess
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -16,20 +12,6 @@ from reranker.nbest.data import Certainty
 from reranker.ranking import Ranking, Scored, Weighing, rank
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
-
-PAGE = Path(__file__).parents[3] / "service" / "page"
-PROGRAM = """
-    const [doubt, answer, sentences] = JSON.parse(require("fs").readFileSync(0));
-    Promise.all([import(doubt), import(answer)]).then(([{doubtOf}, {prepared}]) => {
-        console.log(JSON.stringify(sentences.map((given) => {
-            const sentence = prepared(given, "en");
-            const ranking = given.ranking.map((candidate) => ({candidate, index: candidate.index}));
-            const found = doubtOf(sentence, {best: ranking[0], ranking});
-            const text = (part) => part.words ?? part;
-            return found && [found.said.map(text).join(""), found.other];
-        })));
-    });
-"""
 
 _SAW = "(S (NP (PRP I)) (VP (VBD saw) {}))"
 _MAN, _WITH = "(NP (DT the) (NN man))", "(PP (IN with) (NP (NNS glasses)))"
@@ -114,32 +96,15 @@ def ranking_of(case: Case) -> Ranking:
 @pytest.mark.parametrize("name", CASES)
 def test_the_doubt_about_a_tree(name: str) -> None:
     doubt = ranking_of(CASES[name]).doubt
-    assert (tuple(doubt) if doubt else None) == CASES[name].said
+    assert ((doubt.text, doubt.other) if doubt else None) == CASES[name].said
+
+
+def test_words_of_the_sentence_are_every_second_part() -> None:
+    doubt = ranking_of(CASES["goes with"]).doubt
+    assert doubt and doubt.parts[1::2] == ("with glasses", "the man", "saw")
 
 
 def test_without_probabilities_nothing_is_in_doubt() -> None:
     nbest = NBest("x", (Candidate(0, HER_DOG, ("x",), 0.0, 1),), (), 1)
     assert rank(nbest, [Scored(1.0, 2.0, 3, 0, None)], Weighing()).doubt is None
     assert Ranking("x", (), ()).doubt is None
-
-
-@pytest.mark.skipif(not shutil.which("node"), reason="this machine has no Node.js")
-def test_the_page_says_the_same(tmp_path: Path) -> None:
-    for source in PAGE.glob("*.js"):
-        shutil.copy(source, tmp_path)
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    sentences: list[Any] = []
-    for case in CASES.values():
-        ranking = ranking_of(case)
-        assert ranking.certainty
-        sentence = ranking.to_dict() | {"brackets": ranking.certainty.rows()}
-        for row in sentence["ranking"]:
-            tokens = [*linearize(Tree.from_string(row["tree"])), "<eos>"]
-            row["token_scores"] = [(token, -1.0) for token in tokens]
-        sentences.append(sentence)
-    files = [(tmp_path / name).as_uri() for name in ("doubt.js", "answer.js")]
-    given = json.dumps([*files, sentences])
-    done = subprocess.run(["node", "-e", PROGRAM], input=given, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    said = [None if case.said is None else list(case.said) for case in CASES.values()]
-    assert json.loads(done.stdout) == said

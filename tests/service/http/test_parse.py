@@ -206,6 +206,20 @@ def test_all_brackets_on_request(http: httpx.Client, ensemble: list[str], spans:
             assert found[(*each["words"], each["label"])] == each["probability"]
 
 
+def test_the_doubt_is_told_with_drawings(
+    http: httpx.Client, ensemble: list[str], spans: str
+) -> None:
+    answer = post(http, TEXT, return_drawings=True)
+    schemas.ParseAnswer.model_validate(answer.json())
+    for one, ranking in zip(sentences(answer), python(ensemble, spans, TEXT), strict=True):
+        assert ranking.doubt is not None
+        assert one["doubt"] == {"parts": [*ranking.doubt.parts], "other": ranking.doubt.other}
+        best, *others = one["ranking"]
+        assert best["confidence"] == one["confidence"]
+        assert {row["confidence"] for row in others} != {one["confidence"]}
+        assert all(row["svg"].startswith("<svg") for row in one["ranking"])
+
+
 def test_the_client_knows_how_sure_the_parser_is(
     parsing: Server, ensemble: list[str], spans: str
 ) -> None:

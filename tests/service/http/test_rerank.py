@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,21 @@ def test_a_whole_text_is_answered_as_the_command_does(http: httpx.Client, comman
     # In JSON too, where options of the body stand beside it.
     body = {"nbest": TEXT, "lm_weight": 0.5, "return_token_scores": True}
     assert http.post("/v1/rerank", json=body).json()["sentences"] == found
+
+
+def test_drawings_are_added_on_request(http: httpx.Client) -> None:
+    body = {"nbest": TEXT, "lm_weight": 0.5}
+    plain = http.post("/rerank", json=body).json()["sentences"]
+    answer = http.post("/rerank", json={**body, "return_drawings": True}).json()
+    schemas.RerankAnswer.model_validate(answer)
+    for one, other in zip(plain, answer["sentences"], strict=True):
+        assert other.pop("doubt") is None, "only a parser of the service can tell"
+        words = other.pop("words").split()
+        for row in other["ranking"]:
+            drawing = ElementTree.fromstring(row.pop("svg"))
+            drawn = [each.text for each in drawing.iter() if each.get("class") == "word"]
+            assert drawn == words and row.pop("confidence") is None
+        assert one == other
 
 
 def test_random_requests_at_once_are_answered_as_one_by_one(

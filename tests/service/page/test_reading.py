@@ -48,7 +48,7 @@ def expected(checkpoints: list[str], tmp_path_factory: pytest.TempPathFactory) -
     path = tmp_path_factory.mktemp("lists") / "lists.txt"
     path.write_text(NBEST, encoding="utf-8")
     reranker = Reranker.load(checkpoints)
-    scored = list(reranker.score_lists(read_nbest(path), token_scores=True))
+    scored = list(reranker.score_lists(read_nbest(path)))
     return {
         weight: [rank(nbest, scores, Weighing(weight)) for nbest, scores in scored]
         for weight in WEIGHTS

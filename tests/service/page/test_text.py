@@ -223,7 +223,7 @@ def test_brackets_show_how_sure_they_are(context: BrowserContext, checkpoints: l
         assert nodes.count() == len(sure) > 5
         drawn = nodes.evaluate_all(
             """nodes => nodes.map((node) => [
-                Number(node.querySelector(".label").getAttribute("opacity")),
+                Number(node.querySelector(".label").getAttribute("opacity") ?? 1),
                 node.querySelector("title").textContent,
             ])"""
         )
