@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     check: Callable[..., Any]
     clauses: Callable[..., Any]
     measure: Callable[..., Any]
-    select: Callable[..., Any]
     spoken: Callable[..., Any]
     surprisal: Callable[..., Any]
 
@@ -69,7 +68,6 @@ __all__ = [
     "client",
     "measure",
     "parse",
-    "select",
     "spoken",
     "surprisal",
     "trees",
@@ -89,7 +87,6 @@ _MODULES = {
     "clauses": "plugins.clauses.sentence",
     "measure": "plugins.measure.measurement",
     "parse": "defaults",
-    "select": "plugins.selecting.sentence",
     "spoken": "plugins.spoken.given",
     "surprisal": "plugins.surprisal.surprisal",
 }

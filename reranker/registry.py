@@ -84,7 +84,6 @@ _OURS: dict[Group, dict[str, Entry]] = {
         "models": Entry("reranker.commands.models", "the language models that are installed"),
         "eval": Entry("reranker.commands.evaluate", "EVALB's figures for two treebank files"),
         "check": _plugin("checking", "the brackets of a treebank that are most likely wrong"),
-        "select": _plugin("selecting", "the sentences of a text to annotate next"),
         "compare": Entry(
             "reranker.plugins.tuning.compare_command",
             "whether the difference of two parsers' F1 is more than chance",

@@ -1,1 +1,0 @@
-"""`rerank select`: the sentences of a text to annotate next."""
