@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     check: Callable[..., Any]
     clauses: Callable[..., Any]
     measure: Callable[..., Any]
-    spoken: Callable[..., Any]
     surprisal: Callable[..., Any]
 
 __all__ = [
@@ -68,7 +67,6 @@ __all__ = [
     "client",
     "measure",
     "parse",
-    "spoken",
     "surprisal",
     "trees",
 ]
@@ -87,7 +85,6 @@ _MODULES = {
     "clauses": "plugins.clauses.sentence",
     "measure": "plugins.measure.measurement",
     "parse": "defaults",
-    "spoken": "plugins.spoken.given",
     "surprisal": "plugins.surprisal.surprisal",
 }
 

@@ -79,7 +79,6 @@ _OURS: dict[Group, dict[str, Entry]] = {
         "measure": _plugin("measure", "how complex the syntax of a text is, and how sure that is"),
         "clauses": _plugin("clauses", "the clauses of a text, of which kind, and how sure that is"),
         "surprisal": _plugin("surprisal", "what each word of a text costs a reader: its surprisal"),
-        "spoken": _plugin("spoken", "transcripts in, sentences and trees"),
         "serve": Entry("reranker.commands.serve", "rerank over HTTP, with a web page"),
         "models": Entry("reranker.commands.models", "the language models that are installed"),
         "eval": Entry("reranker.commands.evaluate", "EVALB's figures for two treebank files"),

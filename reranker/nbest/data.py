@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from reranker.errors import InputError, TreeError
 from reranker.files.opening import text_digest
@@ -102,11 +102,6 @@ class Origin(NamedTuple):
 
     def __repr__(self) -> str:
         return short_repr(self)
-
-    @property
-    def more(self) -> dict[str, Any]:
-        """Return further fields of the sentence's JSON."""
-        return {}
 
 
 class RawCandidate(NamedTuple):

@@ -32,7 +32,6 @@ def to_dict(sentence: ParsedSentence) -> dict[str, Any]:
         "confidence": sentence.confidence,
         "better_than_first": sentence.better_than_first,
         "entropy": None if certainty is None else round(certainty.entropy, SCORE_DECIMALS),
-        **(origin.more if origin else {}),
     }
 
 

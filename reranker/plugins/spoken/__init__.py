@@ -1,1 +1,0 @@
-"""`rerank spoken`: the sentences of unpunctuated transcripts, and their trees."""
