@@ -31,7 +31,6 @@ Group = Literal[
     "servers",
     "treebanks",
     "tree-files",
-    "changes",
 ]
 """``commands``: modules with ``add_arguments(parser)``, ``run(arguments)``, which returns the exit
 status, and perhaps ``EXAMPLES``, the end of ``--help``, and ``GROUPS`` of flags with a ``USAGE``
@@ -45,9 +44,7 @@ that serve as `rerank serve` does, outside its own process, from its settings an
 None to the exit status. ``treebanks``: readers of treebanks without brackets, functions from the
 name of a file, its lines and a function for warnings to ``TreePiece``s (reranker.trees.treebank),
 by the ``treebank`` of a ``Kind`` (reranker.files.kinds). ``tree-files``: modules that write such,
-with ``write(tree, position)``, and ``START`` and ``END`` of a file. ``changes``: modules of `rerank
-convert --clean` with ``add_arguments``, its ``FLAGS``, and ``change(arguments)``: a function of a
-tree, or None."""
+with ``write(tree, position)``, and ``START`` and ``END`` of a file."""
 
 
 class Entry(NamedTuple):
@@ -124,7 +121,6 @@ _OURS: dict[Group, dict[str, Entry]] = {
     "servers": {"ray": Entry("reranker.plugins.cluster.command:serve")},
     "treebanks": {name: Entry(f"{_TREEBANKS}.{name}:read") for name in _READ},
     "tree-files": {name: Entry(f"{_TREEBANKS}.{name}") for name in _WRITTEN},
-    "changes": {"binarize": Entry(f"{_TREEBANKS}.binarizing")},
 }
 
 

@@ -41,8 +41,7 @@ USAGE = "%(prog)s FILE [FILE ...] --to NAME [flags]"
 GROUPS = {
     "everyday flags": "nbest --to --out --format --tokens --clean --without --drop",
     "input": "--repair --no-repair --beam --newer-tags --separators",
-    "output": "--to-beam --tokens-out"
-    + " --binarize --unbinarize" * bool(registry.ours("changes")),
+    "output": "--to-beam --tokens-out",
 }
 
 
@@ -85,8 +84,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "ADJ##lemma=x##"
     )
     add("--separators", default="", metavar="CHARACTERS", help=text)
-    for name in registry.names("changes"):
-        registry.load("changes", name).add_arguments(parser)
     add("--out", type=Path, metavar="FILE", help="write here instead of stdout")
     text = "write words and tags here, for formats that leave them out"
     add("--tokens-out", type=Path, metavar="FILE", help=text)
@@ -96,9 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Convert as the flags say; returns the exit code."""
     if arguments.clean:
         return _clean(arguments)
-    changes = [registry.load("changes", name) for name in registry.names("changes")]
-    others = (flag for module in changes for flag in module.FLAGS)
-    for name in ("newer_tags", "without", "drop", "separators", *others):
+    for name in ("newer_tags", "without", "drop", "separators"):
         if getattr(arguments, name):
             raise InputError(f"--{name.replace('_', '-')} is for --clean")
     start, write, end = _tree_file(arguments.to)
@@ -144,9 +139,6 @@ def _clean(arguments: argparse.Namespace) -> int:
         others = ", ".join(["trees", *registry.names("tree-files")])
         raise InputError(f"--clean is for --to {others}, without --tokens-out")
     start, write, end = _tree_file(arguments.to)
-    changes = [
-        registry.load("changes", name).change(arguments) for name in registry.names("changes")
-    ]
     files = treebank_files(arguments.nbest)
     out_path = output_path(arguments.out, files)
     annotation = Annotation(arguments.drop, arguments.separators)
@@ -171,8 +163,6 @@ def _clean(arguments: argparse.Namespace) -> int:
                     never.difference_update(token[1:] for token in linearize(tree))
                 tree = cleaned(tree, arguments.without)
                 tree = newer_tags(tree) if arguments.newer_tags else tree
-                for change in filter(None, changes):
-                    tree = change(tree)
                 out.write(start * (not written) + write(tree, written))
                 written += 1
             except TreeError as error:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import gzip
 from pathlib import Path
 
 import pytest
 
 from reranker.commands.main import main
-from reranker.errors import InputError, TreeError
+from reranker.errors import TreeError
 from reranker.plugins.treebanks import conll2012, conllu, export, tigerxml
-from reranker.plugins.treebanks.binarizing import binarized, change, unbinarized
 from reranker.plugins.treebanks.graph import Graphs, Row
 from reranker.plugins.treebanks.xml_events import events
 from reranker.trees.tree import Tree
@@ -350,40 +348,3 @@ def test_every_command_reads_them(tmp_path: Path, capsys: Capture) -> None:
     assert "\t1\t1\t" in capsys.readouterr().out
     assert main(["eval", file, file]) == 0
     assert main(["measure", file]) == 0
-
-
-@pytest.mark.parametrize(
-    "side, expected",
-    [
-        ("left", "(NP (@NP (@NP (DT a) (JJ big)) (NN dog)) (PP (RB here)))"),
-        ("right", "(NP (DT a) (@NP (JJ big) (@NP (NN dog) (PP (RB here)))))"),
-        ("head", "(NP (DT a) (@NP (JJ big) (@NP (NN dog) (PP (RB here)))))"),
-    ],
-)
-def test_binarizing_is_undone(side: str, expected: str) -> None:
-    flat = Tree.from_string("(NP (DT a) (JJ big) (NN dog) (PP (RB here)))")
-    two = binarized(flat, side)
-    assert two.to_string() == expected
-    assert unbinarized(two) == flat
-    with pytest.raises(TreeError, match="@NP: the tree is binarised already"):
-        binarized(two, side)
-
-
-def test_the_head_of_a_sentence_takes_what_follows_first() -> None:
-    flat = Tree.from_string("(S (CC And) (NP (PRP it)) (VP (VBZ runs)) (. .))")
-    assert binarized(flat, "head").to_string() == (
-        "(S (CC And) (@S (NP (PRP it)) (@S (VP (VBZ runs)) (. .))))"
-    )
-
-
-def test_flags_of_binarizing(tmp_path: Path, capsys: Capture) -> None:
-    file = write(tmp_path / "t.mrg", "(S (NP (DT a) (JJ big) (NN dog)))\n")
-    there = str(tmp_path / "b.mrg")
-    assert main(["convert", file, "--to", "trees", "--binarize", "left"]) == 2
-    assert "--binarize is for --clean" in capsys.readouterr().err
-    clean = ["--to", "trees", "--clean"]
-    assert main(["convert", file, *clean, "--binarize", "left", "--out", there]) == 0
-    assert main(["convert", there, *clean, "--unbinarize"]) == 0
-    assert capsys.readouterr().out == "(TOP (S (NP (DT a) (JJ big) (NN dog))))\n"
-    with pytest.raises(InputError, match="undo each other"):
-        change(argparse.Namespace(binarize="left", unbinarize=True))
