@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
+from reranker.evaluation.significance import randomisation_p
 from reranker.files.table import aligned
 from reranker.files.text import read_lines
 from reranker.plugins.tuning.scored_lists import ScoredLists, read_scored
-from reranker.plugins.tuning.significance import randomisation_p
 from reranker.process.flags import reporting_errors
 
 WEIGHTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0)

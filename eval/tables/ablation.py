@@ -21,10 +21,10 @@ from figures import NONE, p_text
 
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
+from reranker.evaluation.significance import compare
 from reranker.files.table import grid
 from reranker.outputs.ranked_file import ranked_lines
 from reranker.plugins.tuning.scored_lists import ScoredLists, read_scored
-from reranker.plugins.tuning.significance import compare
 from reranker.process.flags import reporting_errors, script_parser, whole_number
 from reranker.ranking import Weighing
 

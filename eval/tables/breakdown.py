@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
+from reranker.evaluation.significance import compare
 from reranker.files.table import grid
 from reranker.files.text import read_lines
 from reranker.outputs.ranked_file import best_tree, ranked_lines, read_ranked
-from reranker.plugins.tuning.significance import compare
 from reranker.process.flags import reporting_errors, script_parser
 
 _LENGTHS = (10, 20, 30, 40)

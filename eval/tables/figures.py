@@ -22,11 +22,11 @@ from study import StudyRow, StudyTable
 from reranker.checkpoints.members import load_member
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
+from reranker.evaluation.significance import Counts, compare
 from reranker.files.table import grid
 from reranker.files.text import open_text
 from reranker.plugins.tuning.choosing import cross_validated
 from reranker.plugins.tuning.scored_lists import ScoredLists, read_scored
-from reranker.plugins.tuning.significance import Counts, compare
 from reranker.plugins.tuning.weight_search import tune
 from reranker.ranking import Weighing
 

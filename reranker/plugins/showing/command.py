@@ -297,7 +297,7 @@ class _Summary:
         import numpy as np
 
         from reranker.evaluation.brackets import corpus_f1
-        from reranker.plugins.tuning.significance import randomisation_p
+        from reranker.evaluation.significance import randomisation_p
 
         first, best = np.array(self._first), np.array(self._best)
         if not counts["changed"]:

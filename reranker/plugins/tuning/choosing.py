@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.evaluation.brackets import corpus_f1
+from reranker.evaluation.significance import randomisation_p
 from reranker.plugins.tuning.scored_lists import ScoredLists
-from reranker.plugins.tuning.significance import randomisation_p
 from reranker.plugins.tuning.weight_search import tune
 from reranker.ranking import Weighing
 

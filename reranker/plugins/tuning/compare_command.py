@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reranker.evaluation.brackets import GoldTrees
-    from reranker.plugins.tuning.significance import Comparison
+    from reranker.evaluation.significance import Comparison
 
 EXAMPLES = """examples:
   rerank compare gold.mrg parser.txt reranked.txt
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print each F1 and the significance of the differences; return the exit code."""
     # numpy is slow to load, and other commands do without it.
     from reranker.evaluation.brackets import GoldTrees, corpus_f1
-    from reranker.plugins.tuning.significance import compare
+    from reranker.evaluation.significance import compare
 
     names = [arguments.gold, arguments.first, *arguments.others]
     if names.count("-") > 1:
