@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from reranker.errors import InputError, TreeError
 from reranker.files.opening import text_digest
 from reranker.files.text import encoding_fault
+from reranker.nbest.growth_limit import GrowthLimit
 from reranker.nbest.words import escaped, split_words
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import delinearize, is_word
@@ -17,7 +18,6 @@ from reranker.trees.tree import Tree, quoted, short_repr
 
 if TYPE_CHECKING:
     from reranker.files.text import TextFile
-    from reranker.nbest.faithful import GrowthLimit
 
 UNKNOWN_TAG = "XX"
 LEAST_PROBABILITY = 1e-3

@@ -14,7 +14,8 @@ from reranker.files.text import TextInMemory
 from reranker.files.visible import shown_id
 from reranker.nbest import NBest, ReadOptions, Rejected, Sentence, from_candidates, read_nbest
 from reranker.nbest.dialects.registry import DIALECTS, load
-from reranker.nbest.faithful import GrowthLimit, Source
+from reranker.nbest.faithful import Source
+from reranker.nbest.growth_limit import GrowthLimit
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import split_words
 from reranker.process.cancellation import Cancellation

@@ -8,7 +8,8 @@ from reranker.errors import InputError
 from reranker.files.text import MAX_LINE
 from reranker.nbest import NBest, Sentence
 from reranker.nbest.data import RawCandidate, RawList, Repair
-from reranker.nbest.faithful import GrowthLimit, Source, accept
+from reranker.nbest.faithful import Source, accept
+from reranker.nbest.growth_limit import GrowthLimit
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import printable
 from reranker.trees.linearize import linearize
