@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reranker.trees.tree import Tree
+from reranker.trees.node import Node
 
 
 class Bracket(NamedTuple):
     """A constituent and the half-open span of its words."""
 
-    node: Tree
+    node: Node
     start: int
     end: int
 
@@ -61,11 +61,11 @@ def constituents(tokens: Sequence[str]) -> list[LabelledSpan]:
     return constituents
 
 
-def brackets(tree: Tree) -> list[Bracket]:
+def brackets(tree: Node) -> list[Bracket]:
     """Return every constituent that is not a part of speech, parents first."""
     constituents: list[Bracket] = []
     words = 0
-    stack: list[Tree | str | int] = [tree]
+    stack: list[Node | str | int] = [tree]
     while stack:
         node = stack.pop()
         if isinstance(node, int):  # the end of that bracket

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from reranker.languages import JOINERS, is_right_to_left
 from reranker.trees.constituents import brackets
-from reranker.trees.tree import Tree
+from reranker.trees.node import Node
 
 LEGEND = "* changed, ✓ right, ✗ wrong"
 
@@ -25,10 +25,10 @@ class Mark(NamedTuple):
 class MarkedTree:
     """A tree and, by ``id(node)``, the marks of its brackets; parts of speech have none."""
 
-    tree: Tree
+    tree: Node
     marks: dict[int, Mark] = field(default_factory=dict)
 
-    def label(self, node: Tree) -> str:
+    def label(self, node: Node) -> str:
         """Return the label with its marks: ``*NP✗`` is changed and wrong."""
         mark = self.marks.get(id(node))
         if mark is None:
@@ -54,19 +54,19 @@ class MarkedTree:
 class Place(NamedTuple):
     """A constituent or word in a tree."""
 
-    node: Tree | str
+    node: Node | str
     depth: int
     parent: int  # in the list of places; -1 for the root
 
 
-def places(tree: Tree) -> list[Place]:
+def places(tree: Node) -> list[Place]:
     """Return constituents and words, parents before children, left to right."""
     in_order: list[Place] = []
     stack = [Place(tree, 0, -1)]
     while stack:
         place = stack.pop()
         in_order.append(place)
-        if isinstance(place.node, Tree):
+        if not isinstance(place.node, str):
             parent = len(in_order) - 1
             children = reversed(place.node.children)
             stack.extend(Place(child, place.depth + 1, parent) for child in children)

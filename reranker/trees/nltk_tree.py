@@ -1,11 +1,14 @@
-"""``nltk.Tree`` from our trees and back. Nothing here recurses, as in ``reranker.trees.tree``."""
+"""``nltk.Tree`` from our trees and back, for ``reranker.trees.tree``. Nothing recurses, as there."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
+from string import whitespace
 from typing import TYPE_CHECKING
 
 from reranker.errors import TreeError
-from reranker.trees.tree import MAX_DEPTH, WHITE_SPACE, Tree
+from reranker.trees.node import Node
 
 if TYPE_CHECKING:
     import nltk
@@ -13,9 +16,9 @@ if TYPE_CHECKING:
 _WORD_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 
 
-def as_text(tree: nltk.Tree) -> str:
+def as_text(tree: nltk.Tree, most: int) -> str:
     """Return an nltk tree in brackets. Raises TreeError for what is neither a tree nor a word, and
-    for a tree that is too deep, as one within itself is."""
+    if more than ``most`` brackets are open, as in a tree within itself."""
     closing, depth = object(), 0
     text: list[str] = []
     stack: list[object] = [tree]
@@ -32,8 +35,8 @@ def as_text(tree: nltk.Tree) -> str:
                 label = _symbol(label)
             text.append(f"({label}")
             depth += 1
-            if depth > MAX_DEPTH:
-                raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are open")
+            if depth > most:
+                raise TreeError("too-deep", f"more than {most} brackets are open")
             stack.append(closing)
             stack.extend(reversed(node))
         else:
@@ -41,11 +44,11 @@ def as_text(tree: nltk.Tree) -> str:
     return " ".join(text)
 
 
-def as_nltk(tree: Tree) -> nltk.Tree:
-    """Return a tree of ours as nltk's."""
+def as_nltk(tree: Node, label: Callable[[Node], str] = attrgetter("label")) -> nltk.Tree:
+    """Return a tree of ours as nltk's, with ``label(node)`` as the label of each node."""
     import nltk
 
-    root = nltk.Tree(tree.label, [])
+    root = nltk.Tree(label(tree), [])
     todo = [(tree, root)]
     while todo:
         node, target = todo.pop()
@@ -53,13 +56,13 @@ def as_nltk(tree: Tree) -> nltk.Tree:
             if isinstance(child, str):
                 target.append(child)
             else:
-                target.append(nltk.Tree(child.label, []))
+                target.append(nltk.Tree(label(child), []))
                 todo.append((child, target[-1]))
     return root
 
 
 def _symbol(text: str) -> str:
     """Return ``text`` as a word or label can be written between brackets."""
-    if not text or any(space in text for space in WHITE_SPACE):
+    if not text or any(space in text for space in whitespace):
         raise TreeError("not-a-tree", f"not one word or label: {text[:40]!r}")
     return text.translate(_WORD_BRACKETS)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reranker.files.opening import open_file
 from reranker.trees.marks import LEGEND, MarkedTree, Place, display_width, places, printable
-from reranker.trees.tree import Tree
+from reranker.trees.node import Node
 
 _FONT_SIZE = 14
 _CHARACTER = 8.5  # pixels, of an average character
@@ -26,7 +26,7 @@ _FONT = f' font-family="sans-serif" font-size="{_FONT_SIZE}">'
 _COLOURS = {None: "#222", True: "#1a7f37", False: "#cf222e"}
 
 
-def drawing(tree: Tree) -> str:
+def drawing(tree: Node) -> str:
     """Draw one tree, without a title."""
     return svg([("", MarkedTree(tree))])
 

@@ -150,7 +150,7 @@ class Tree:
         """
         from reranker.trees.nltk_tree import as_text
 
-        return cls.from_string(as_text(tree))
+        return cls.from_string(as_text(tree, MAX_DEPTH))
 
     def to_nltk(self) -> nltk.Tree:
         """Return this tree as ``nltk.Tree``."""

@@ -273,6 +273,7 @@ def _nodes(text: str) -> tuple[_Node, ...]:
         (place, place + 1): _Node(place, place + 1, (), each) for place, each in enumerate(words)
     }
     for inner, start, end in reversed(brackets(tree)):
+        assert isinstance(inner, Tree)  # as every node of a Tree
         below = nodes.get((start, end))
         nodes[start, end] = _Node(
             start, end, (inner.label, *(below.labels if below else ())), inner

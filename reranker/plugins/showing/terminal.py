@@ -13,7 +13,8 @@ import re
 from collections.abc import Sequence
 
 from reranker.trees.marks import MarkedTree, display_width, places, printable
-from reranker.trees.tree import Tree
+from reranker.trees.nltk_tree import as_nltk
+from reranker.trees.node import Node
 
 _GAP = "   "
 _WIDEST_LABEL = 10_000  # columns; nltk compiles an expression that grows with them
@@ -54,7 +55,7 @@ def outline(marked: MarkedTree) -> list[str]:
     └─ VP runs/VBZ
     """
     lines: list[str] = []
-    stack: list[tuple[Tree | str, str, str]] = [(marked.tree, "", "")]
+    stack: list[tuple[Node | str, str, str]] = [(marked.tree, "", "")]
     while stack:
         node, start, indent = stack.pop()
         if isinstance(node, str) or node.is_preterminal:
@@ -96,16 +97,15 @@ def _drawing(marked: MarkedTree, width: int) -> list[str] | None:
         return None
     from nltk.tree.prettyprinter import TreePrettyPrinter
 
-    tree = marked.tree.to_nltk()
-    for node, copy in zip(marked.tree.preorder(), tree.subtrees(), strict=True):
-        copy.set_label(marked.label(node))
+    tree = as_nltk(marked.tree, marked.label)
+    for copy in tree.subtrees():
         copy[:] = [printable(child) if isinstance(child, str) else child for child in copy]
     text = TreePrettyPrinter(tree).text(unicodelines=True, maxwidth=min(width, _WIDEST_LABEL))
     lines = [line.rstrip() for line in text.rstrip("\n").split("\n")]
     return lines if max(map(len, lines)) <= width else None
 
 
-def _word(node: Tree | str) -> str:
+def _word(node: Node | str) -> str:
     if isinstance(node, str):
         return printable(node)
     return f"{printable(str(node.children[0]))}/{printable(node.label)}"
