@@ -12,8 +12,6 @@ from reranker.files.output import open_whole
 from reranker.files.records import Written
 from reranker.nbest import NBest
 from reranker.ranking import Ranking
-from reranker.ranking.doubt import doubt_of
-from reranker.ranking.sentence import ParsedSentence
 from reranker.trees.linearize import linearize
 
 HEADING = "confidence\tplace\tbracket\tprobability\twords\tsentence\tdoubt"
@@ -57,9 +55,9 @@ def row(ranking: Ranking, nbest: NBest) -> str:
     the columns of ``HEADING``; an unknown value is ``-``. The confidence of a sentence that could
     not be parsed is 0.
 
-    Raises TreeError as ``ParsedSentence.from_ranking``.
+    Raises TreeError as ``Ranking.parsed_sentence``.
     """
-    sentence, doubt = ParsedSentence.from_ranking(ranking), doubt_of(ranking, nbest.candidates)
+    sentence, doubt = ranking.parsed_sentence(), ranking.doubt_among(nbest.candidates)
     origin = ranking.origin
     place = f"{origin.file}:{origin.line}" if origin else ranking.id
     confidence = 0.0 if ranking.best is None else ranking.confidence

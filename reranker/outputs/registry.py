@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from reranker import registry
 from reranker.errors import InputError
 from reranker.files.records import Written
 from reranker.ranking import Ranking
-
-if TYPE_CHECKING:
-    from reranker.ranking.sentence import ParsedSentence
 
 
 def format_ranking(ranking: Ranking, output: str, number: int = 1, *, is_csv: bool = False) -> str:
@@ -52,43 +48,37 @@ def needs_brackets(output: str) -> bool:
     return output not in ("best", "ranked")
 
 
-def _parsed(ranking: Ranking) -> ParsedSentence:
-    from reranker.ranking.sentence import ParsedSentence
-
-    return ParsedSentence.from_ranking(ranking)
-
-
 def _pretty(ranking: Ranking) -> str:
     from reranker.outputs import penn
 
-    tree = _parsed(ranking).tree
+    tree = ranking.parsed_sentence().tree
     return penn.pretty(tree) if tree else ranking.fallback
 
 
 def _conllu(ranking: Ranking) -> str:
     from reranker.outputs import conllu
 
-    return conllu.to_conllu(_parsed(ranking)).removesuffix("\n")
+    return conllu.to_conllu(ranking.parsed_sentence()).removesuffix("\n")
 
 
 def _json(ranking: Ranking) -> str:
     from reranker.outputs import spans
 
-    sentence = spans.to_dict(_parsed(ranking))
+    sentence = spans.to_dict(ranking.parsed_sentence())
     return json.dumps(sentence, ensure_ascii=False, allow_nan=False)
 
 
 def _brackets(ranking: Ranking, number: int = 1, *, is_csv: bool = False) -> str:
     from reranker.outputs.brackets import table
 
-    return table(_parsed(ranking), number, is_csv=is_csv)
+    return table(ranking.parsed_sentence(), number, is_csv=is_csv)
 
 
 def _svg(ranking: Ranking) -> str:
     """Draw the tree; the text has several lines, for a file of its own."""
     from reranker.trees.svg import drawing, svg
 
-    tree = _parsed(ranking).tree
+    tree = ranking.parsed_sentence().tree
     return (drawing(tree) if tree else svg([])).removesuffix("\n")
 
 

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from reranker.nbest.data import Candidate, Certainty
-from reranker.ranking.ranking import Ranked, Ranking
+from reranker.nbest.data import Certainty
 from reranker.ranking.sentence import Constituent, ParsedSentence, with_words_only
 from reranker.trees.tree import Tree
 
@@ -26,6 +25,8 @@ _NAMES = {
 }
 
 _Span = tuple[int, int]
+CandidateTree = tuple[int, str, float | None]
+"""Of a candidate its index, its tree in brackets and the parser's score."""
 
 
 class Doubt(NamedTuple):
@@ -46,19 +47,18 @@ class Doubt(NamedTuple):
 class _Reading(NamedTuple):
     """A candidate's tree."""
 
-    number: int
-    weight: float
     brackets: Sequence[Constituent]
     tags: Sequence[str | None]
+    number: int = 0
+    weight: float = 1.0
 
     @classmethod
-    def of(cls, candidate: Ranked | Candidate, certainty: Certainty | None) -> _Reading:
-        text = candidate.tree if isinstance(candidate, Ranked) else candidate.text
+    def of(cls, candidate: CandidateTree, certainty: Certainty | None) -> _Reading:
+        number, text, score = candidate
         tree = with_words_only(Tree.from_string(text))
         sentence = ParsedSentence("", tree, certainty=certainty)
-        weight = math.exp(min(candidate.parser_score or 0.0, 700.0))
-        tags = [word.tag for word in sentence.words]
-        return cls(candidate.index, weight, sentence.constituents, tags)
+        weight = math.exp(min(score or 0.0, 700.0))
+        return cls(sentence.constituents, _tags(sentence), number, weight)
 
     def children(self, place: int) -> Iterator[Constituent]:
         """Yield the brackets directly in a bracket."""
@@ -78,20 +78,16 @@ class _Reading(NamedTuple):
         return (start, part.start) if 0 < part.start - start <= _MOST_NAMED else None
 
 
-def doubt_of(ranking: Ranking, candidates: Iterable[Candidate] = ()) -> Doubt | None:
-    """Return the doubt about the best tree; None where no bracket is in doubt, or the parser cannot
-    tell. ``candidates`` are given if the ranking has not all of them. Raises TreeError as
-    ``Ranked.constituents``."""
-    if ranking.best is None or ranking.certainty is None:
-        return None
-    sentence = ParsedSentence.from_ranking(ranking)
-    best = _Reading.of(ranking.best, ranking.certainty)
+def doubt_of(sentence: ParsedSentence, candidates: Iterable[CandidateTree]) -> Doubt | None:
+    """Return the doubt about the tree of ``sentence``, one of the candidates; None where no bracket
+    is in doubt. Raises TreeError for a candidate that is not a bracketed tree."""
+    best = _Reading(sentence.constituents, _tags(sentence))
     known = [place for place, each in enumerate(best.brackets) if each.probability is not None]
     place = min(known, key=lambda place: best.brackets[place].probability or 0.0, default=None)
     if place is None or (best.brackets[place].probability or 0.0) > SURE:
         return None
     node = best.brackets[place]
-    readings = (_Reading.of(each, ranking.certainty) for each in candidates or ranking)
+    readings = (_Reading.of(each, sentence.certainty) for each in candidates)
     others = [each for each in readings if _key(node) not in map(_key, each.brackets)]
     words = _quoted(sentence, (node.start, node.end))
     plain = ("", words, f" is {_name(node)}: {_percent(node)}.")
@@ -141,6 +137,10 @@ def _attachment(
     what, this, that = (_quoted(sentence, each) for each in ((part.start, part.end), here, most))
     shares = f": {_percent(node)}, with ", f": {percentage(left)}."
     return Doubt(("", what, " goes with ", this, shares[0], that, shares[1]), first[most])
+
+
+def _tags(sentence: ParsedSentence) -> list[str | None]:
+    return [word.tag for word in sentence.words]
 
 
 def _key(node: Constituent) -> tuple[int, int, str]:

@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
@@ -318,12 +319,40 @@ class Ranking:
         """Return the best tree as the parser wrote it; without any, ``fallback``."""
         return TreeString(self.ranking[0].tree if self.ranking else self.fallback)
 
+    def parsed_sentence(self) -> ParsedSentence:
+        """Return the best tree, or the fallback, aligned with its text. The tree must be bracketed:
+        ``ReadOptions.restore`` reads other candidates as bracketed trees. Raises TreeError if the
+        tree is not bracketed."""
+        from reranker.ranking.sentence import ParsedSentence, with_words_only
+
+        tree = None
+        try:
+            tree = with_words_only(Tree.from_string(self.tree))
+        except TreeError as error:
+            if error.code != "empty":  # (TOP )
+                raise
+        return ParsedSentence(
+            self.id, tree, self.best.score if self.best else None, self.origin, self.confidence,
+            self.better_than_first, self.certainty,
+        )  # fmt: skip
+
     @property
     def doubt(self) -> Doubt | None:
-        """Return the least sure bracket of the best tree in words, as ``doubt_of`` does."""
+        """Return the least sure bracket of the best tree in words; None where no bracket is in
+        doubt, or the parser cannot tell. Raises TreeError as ``Ranked.constituents``."""
+        return self.doubt_among(self.ranking)
+
+    def doubt_among(self, candidates: Iterable[Ranked | Candidate]) -> Doubt | None:
+        """Return ``doubt``, with the readings of these candidates, if the ranking has not all."""
         from reranker.ranking.doubt import doubt_of
 
-        return doubt_of(self)
+        if self.best is None or self.certainty is None:
+            return None
+        readings = (
+            (each.index, each.tree if isinstance(each, Ranked) else each.text, each.parser_score)
+            for each in candidates
+        )
+        return doubt_of(self.parsed_sentence(), readings)
 
     def cut(self, top: int) -> Ranking:
         """Return the ranking cut after the ``top`` best different candidates and their
@@ -370,9 +399,19 @@ class Ranking:
 
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show: the confidence in the best tree, and its drawing."""
-        from reranker.ranking.rankings import html
-
-        return html(self)
+        best = self.best
+        drawing = None if best is None else best._repr_svg_()
+        figures = [] if best is None else [f"candidate {best.index}", f"score {best.score:.1f}"]
+        figures += [
+            f"{name} {value:.0%}"
+            for name, value in (
+                ("confidence", self.confidence),
+                ("better than the parser's first", self.better_than_first),
+            )
+            if value is not None
+        ]
+        heading = ", ".join(figures) or "no usable candidate"
+        return f"<p>{escape(heading)}</p>" + (drawing or f"<pre>{escape(self.tree)}</pre>")
 
     def certainty_data(self) -> dict[str, Any]:
         """Return the entropy, if known."""

@@ -1,8 +1,7 @@
-"""The rankings of a text, and a ranking as notebooks show it."""
+"""The rankings of a text."""
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from reranker.files.table import data_frame
@@ -34,20 +33,3 @@ class Rankings(list[Ranking]):
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show: each sentence, one below another."""
         return "".join(ranking._repr_html_() for ranking in self)
-
-
-def html(ranking: Ranking) -> str:
-    """Return the confidence in the best tree, and its drawing."""
-    best = ranking.best
-    drawing = None if best is None else best._repr_svg_()
-    figures = [] if best is None else [f"candidate {best.index}", f"score {best.score:.1f}"]
-    figures += [
-        f"{name} {value:.0%}"
-        for name, value in (
-            ("confidence", ranking.confidence),
-            ("better than the parser's first", ranking.better_than_first),
-        )
-        if value is not None
-    ]
-    heading = ", ".join(figures) or "no usable candidate"
-    return f"<p>{escape(heading)}</p>" + (drawing or f"<pre>{escape(ranking.tree)}</pre>")

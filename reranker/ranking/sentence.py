@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from reranker.errors import TreeError
 from reranker.nbest.data import Certainty, Origin
 from reranker.nbest.words import same_word
 from reranker.trees.constituents import brackets
 from reranker.trees.tree import ROOT_LABELS, TRACE, Tree, short_repr
-
-if TYPE_CHECKING:
-    from reranker.ranking.ranking import Ranking
 
 PROBABILITY_DECIMALS = 4
 
@@ -86,22 +83,6 @@ class ParsedSentence:
 
     def __repr__(self) -> str:
         return short_repr(self)
-
-    @classmethod
-    def from_ranking(cls, ranking: Ranking) -> ParsedSentence:
-        """Return the best tree, or the fallback, which must be bracketed: ``ReadOptions.restore``
-        reads other candidates as bracketed trees. Raises TreeError if the tree is not bracketed."""
-        tree = None
-        try:
-            tree = with_words_only(Tree.from_string(ranking.tree))
-        except TreeError as error:
-            if error.code != "empty":  # (TOP )
-                raise
-        score = ranking.best.score if ranking.best else None
-        return cls(
-            ranking.id, tree, score, ranking.origin, ranking.confidence, ranking.better_than_first,
-            ranking.certainty,
-        )  # fmt: skip
 
     @cached_property
     def words(self) -> tuple[ParsedWord, ...]:

@@ -1,4 +1,4 @@
-"""``nltk.Tree`` from our trees and back, for ``reranker.trees.tree``. Nothing recurses, as there."""
+"""``nltk.Tree`` from our trees and back, for ``reranker.trees.tree``. Nothing here recurses."""
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ from reranker.outputs.spans import constituents
 from reranker.ranking import Scored
 from reranker.ranking.confidence import DECIMALS
 from reranker.ranking.ranker import Ranker
-from reranker.ranking.sentence import ParsedSentence
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.service.children.scoring import Best
 from reranker.service.errors import RequestError
@@ -136,7 +135,7 @@ class AnswerWriter:
             return data
         data |= {"entropy": None, **ranking.certainty_data()}
         if asked.return_trees:
-            data["constituents"] = constituents(ParsedSentence.from_ranking(ranking))
+            data["constituents"] = constituents(ranking.parsed_sentence())
         if asked.return_brackets:
             known = ranking.certainty
             data["brackets"] = None if known is None else known.rows()

@@ -40,7 +40,6 @@ from reranker.pipeline import Reranker
 from reranker.plugins.pipelines.tokens import LONGEST, rank_sentences
 from reranker.process.machine import available_cores
 from reranker.ranking import Ranking
-from reranker.ranking.sentence import ParsedSentence
 from reranker.trees.constituents import brackets
 from reranker.trees.tree import ROOT_LABELS, Tree
 
@@ -128,7 +127,7 @@ class _Unfinished:
     def add(self, ranking: Ranking) -> None:
         """Take the ranking of the next sentence."""
         start, end = self.sentences[len(self.parses)]
-        parsed = ParsedSentence.from_ranking(ranking)
+        parsed = ranking.parsed_sentence()
         problem = None if ranking.best else ranking.rejected[0].message
         tree = parsed.tree.to_string() if parsed.tree else ""
         known = [

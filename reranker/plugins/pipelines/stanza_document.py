@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from reranker.ranking import Ranking
-from reranker.ranking.sentence import ParsedSentence
 from reranker.trees.tree import Tree, short_repr
 
 
@@ -82,7 +81,7 @@ class Document:
 
 
 def _sentence(ranking: Ranking) -> StanzaSentence:
-    parsed = ParsedSentence.from_ranking(ranking)
+    parsed = ranking.parsed_sentence()
     words = tuple(
         StanzaWord(number, word.form, word.tag, word.start, word.end)
         for number, word in enumerate(parsed.words, 1)

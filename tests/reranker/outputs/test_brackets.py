@@ -54,6 +54,6 @@ def test_pandas_has_the_same_names_and_values() -> None:
     ranking = ranking_of(from_candidates(["(S (NP (NN a)) (VP (VB c)))"]))
     frame = Rankings([ranking]).to_pandas()
     assert set(COLUMNS) <= set(frame.columns)
-    _, *rows = csv.reader(io.StringIO(table(ParsedSentence.from_ranking(ranking), 1)), "excel-tab")
+    _, *rows = csv.reader(io.StringIO(table(ranking.parsed_sentence(), 1)), "excel-tab")
     for name in ("label", "start", "end", "text"):
         assert [row[COLUMNS.index(name)] for row in rows] == [*map(str, frame[name])]
