@@ -8,13 +8,13 @@ import os
 from collections.abc import Iterator
 
 from reranker.errors import InputError, KindError
-from reranker.files.kinds import CHUNKS, TABS, TAGGED, kind_of
+from reranker.files.kinds import TABLE, TAGGED, kind_of
 from reranker.files.text import MAX_LINE, TextFile, encoding_fault, open_text
 from reranker.nbest.data import Sentence
 from reranker.nbest.words import escaped, split_words
 
 _LOOK_AHEAD = 200
-_SEPARATORS = {TABS: "\t", CHUNKS: "\t", TAGGED: "/"}
+_SEPARATORS = {TABLE: "\t", TAGGED: "/"}
 """The kinds whose words and tags are read, with the separator of word and tag."""
 
 

@@ -9,8 +9,8 @@ from functools import partial
 from typing import NamedTuple
 
 from reranker.errors import KindError
+from reranker.files.file_sample import FileSample
 from reranker.files.kinds import LONGEST_START, kind_of
-from reranker.files.kinds.start import Start
 from reranker.files.opening import text_digest
 from reranker.files.text import TextFile, open_text
 from reranker.languages import is_invisible
@@ -166,12 +166,12 @@ def other_than_text(text: str, is_first: bool = True) -> str | None:
     """Return the kind of file that a text's beginning, or later part, looks like, with a remedy;
     None if it may be text."""
     text = text[:LONGEST_START]
-    start = Start(text, is_first)
-    is_list = is_first and recognise_by_a_line(start.text.splitlines(keepends=True))
+    sample = FileSample(text, is_first)
+    is_list = is_first and recognise_by_a_line(sample.text.splitlines(keepends=True))
     kind = None if is_list else kind_of(text, is_first)
     if kind:
         return kind.described("text")
-    if is_list or start.has_trees:
+    if is_list or sample.has_trees:
         return "trees; to rank them, rerank --nbest FILE"
     return None
 

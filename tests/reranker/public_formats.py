@@ -29,12 +29,17 @@ def _zipped(*names: str) -> bytes:
 
 _TREE = "(ROOT (S (NP (PRP It)) (VP (VBZ runs)) (. .)))"
 
-_CONLLU = f"# constituency = {_TREE}\n"
+_UD = """# sent_id = 1
+# text = It runs.
+1\tIt\tit\tPRON\tPRP\tPerson=3\t2\tnsubj\t_\t_
+2\truns\trun\tVERB\tVBZ\t_\t0\troot\t_\tSpaceAfter=No
+3\t.\t.\tPUNCT\t.\t_\t2\tpunct\t_\t_
+
+"""
 
 _TEXTS = {
-    "corenlp.xml": (
-        "CoreNLP's XML",
-        """<?xml version="1.0" encoding="UTF-8"?>
+    "CoreNLP's XML": {
+        "corenlp.xml": """<?xml version="1.0" encoding="UTF-8"?>
 <?xml-stylesheet href="CoreNLP-to-HTML.xsl" type="text/xsl"?>
 <root>
   <document>
@@ -47,35 +52,26 @@ _TEXTS = {
   </document>
 </root>
 """,
-    ),
-    "corenlp.json": (
-        "CoreNLP's JSON",
-        json.dumps({
+    },
+    "CoreNLP's JSON": {
+        "corenlp.json": json.dumps({
             "sentences": [{"index": 0, "parse": _TREE, "tokens": [{"word": "It"}]}]}, indent=2),
-    ),
-    "sentence-tree.tsv": (
-        "trees beside other columns", f"It runs .\t{_TREE}\nThe dog (a big one) ran .\t{_TREE}\n"
-    ),
-    "tree-sentence.tsv": (
-        "trees beside other columns", "(S (NP (CD 1)) (VP (VBZ runs)))\tOne runs .\n"
-    ),
-    "id-sentence-tree.tsv": ("trees beside other columns", f"1\tIt runs .\t{_TREE}\t0.5\n"),
-    "templates.tsv": (
-        "trees beside other columns", "It runs .\t(ROOT (S (NP ) (VP ) (. )))\n" * 3
-    ),
-    "sentence-tree.txt": ("trees beside other columns", f"It runs . ||| {_TREE}\n"),
-    "sentence-tree.csv": ("trees beside other columns", f'"It runs .","{_TREE}"\n'),
-    "linearised.tsv": ("trees beside other columns", "It runs .\t(S (NP XX )NP (VP XX )VP . )S\n"),
-    "grep-n.txt": ("trees beside other columns", f"a.mrg:1: {_TREE}\na.mrg:2:{_TREE}\n"),
-    "names.txt": ("trees beside other columns", f"wsj_0001.1 {_TREE}\nwsj_0001.2 {_TREE}\n"),
-    "rerank-grep.tsv": (
-        "trees beside other columns",
-        "a.mrg:1\t-\tLet\tthe dough\trest .\t(NP (DT the) (NN dough))\n"
+    },
+    "trees beside other columns": {
+        "sentence-tree.tsv": f"It runs .\t{_TREE}\nThe dog (a big one) ran .\t{_TREE}\n",
+        "tree-sentence.tsv": "(S (NP (CD 1)) (VP (VBZ runs)))\tOne runs .\n",
+        "id-sentence-tree.tsv": f"1\tIt runs .\t{_TREE}\t0.5\n",
+        "templates.tsv": "It runs .\t(ROOT (S (NP ) (VP ) (. )))\n" * 3,
+        "sentence-tree.txt": f"It runs . ||| {_TREE}\n",
+        "sentence-tree.csv": f'"It runs .","{_TREE}"\n',
+        "linearised.tsv": "It runs .\t(S (NP XX )NP (VP XX )VP . )S\n",
+        "grep-n.txt": f"a.mrg:1: {_TREE}\na.mrg:2:{_TREE}\n",
+        "names.txt": f"wsj_0001.1 {_TREE}\nwsj_0001.2 {_TREE}\n",
+        "rerank-grep.tsv": "a.mrg:1\t-\tLet\tthe dough\trest .\t(NP (DT the) (NN dough))\n"
         "a.mrg:1\t-\tLet the\tdough\trest .\t(NN dough)\n",
-    ),
-    "negra.export": (
-        "the NEGRA export format",
-        """#FORMAT 3
+    },
+    "the NEGRA export format": {
+        "negra.export": """#FORMAT 3
 %% word\t\ttag\tmorph\tedge\tparent
 #BOS 1 0 1098266456 1
 Sie\t\tPPER\t3.Sg\tSB\t500
@@ -84,10 +80,9 @@ lief\t\tVVFIN\t3.Sg\tHD\t500
 #500\t\tS\t--\t--\t0
 #EOS 1
 """,
-    ),
-    "tiger.xml": (
-        "TigerXML",
-        """<corpus id="test">
+    },
+    "TigerXML": {
+        "tiger.xml": """<corpus id="test">
 <body>
 <s id="s1">
 <graph root="s1_500">
@@ -103,36 +98,30 @@ lief\t\tVVFIN\t3.Sg\tHD\t500
 </body>
 </corpus>
 """,
-    ),
-    "ud.conllu": (
-        "CoNLL columns",
-        """# sent_id = 1
-# text = It runs.
-1\tIt\tit\tPRON\tPRP\tPerson=3\t2\tnsubj\t_\t_
-2\truns\trun\tVERB\tVBZ\t_\t0\troot\t_\tSpaceAfter=No
-3\t.\t.\tPUNCT\t.\t_\t2\tpunct\t_\t_
-
-""",
-    ),
-    "x.conll": (
-        "CoNLL columns",
-        """1\tIt\t_\tPRP\tPRP\t_\t2\tSBJ\t_\t_
+    },
+    "annotation in columns (CoNLL, brat)": {
+        "ud.conllu": _UD,
+        "x.conll": """1\tIt\t_\tPRP\tPRP\t_\t2\tSBJ\t_\t_
 2\truns\t_\tVBZ\tVBZ\t_\t0\tROOT\t_\t_
 """,
-    ),
-    "v4_gold_conll": (
-        "CoNLL-2012 columns",
-        """#begin document (bc/test/00/test_0000); part 000
+        "conll2005.txt": "It          -      (A0*)\nruns        run    (V*)\n"
+        "fast        -      (AM*)\n.           -      *\n",
+        "prop.txt":
+            "wsj/00/wsj_0001.mrg 0 8 gold join-v join.01 vf--a 0:2-ARG0 8:0-rel 9:1-ARG1\n"
+        "wsj/00/wsj_0001.mrg 1 10 gold publish-v publish.01 p---p 10:0-rel 11:0*12:1-ARG0\n",
+        "notes.ann": "T1\tPerson 0 2\tIt\nT2\tEvent 3 7\truns\nR1\tAgent Arg1:T2 Arg2:T1\n",
+    },
+    "CoNLL-2012 columns": {
+        "v4_gold_conll": """#begin document (bc/test/00/test_0000); part 000
 bc/test/00/test_0000   0   0     It    PRP  (TOP(S(NP*)   -   -   -   Speaker#1   *   (0)
 bc/test/00/test_0000   0   1   runs    VBZ      (VP*)   run  01   1   Speaker#1   *    -
 bc/test/00/test_0000   0   2      .      .       *))    -   -   -   Speaker#1   *    -
 
 #end document
 """,
-    ),
-    "conll2003.txt": (
-        "chunks or names in columns",
-        """-DOCSTART- -X- -X- O
+    },
+    "a table (TSV, CSV, a word and its tag on each line)": {
+        "conll2003.txt": """-DOCSTART- -X- -X- O
 
 EU NNP B-NP B-ORG
 rejects VBZ B-VP O
@@ -140,19 +129,21 @@ German JJ B-NP B-MISC
 calls NNS I-NP O
 . . O O
 """,
-    ),
-    "conll2000.txt": (
-        "chunks or names in columns",
-        "It PRP B-NP\nruns VBZ B-VP\nfast RB B-ADVP\n. . O\n",
-    ),
-    "conll2005.txt": (
-        "arguments in columns",
-        "It          -      (A0*)\nruns        run    (V*)\n"
-        "fast        -      (AM*)\n.           -      *\n",
-    ),
-    "amr.txt": (
-        "AMR (PENMAN) graphs",
-        """# AMR release; corpus: test; section: dev
+        "conll2000.txt": "It PRP B-NP\nruns VBZ B-VP\nfast RB B-ADVP\n. . O\n",
+        "suite.csv": 'id,sentence,label\n1,"It runs, and stops.",1\n2,He ran.,0\n3,She left.,1\n',
+        "german.csv": "id;satz;label\n1;Sie lief.;1\n2;Er lief.;0\n",
+        "cola.tsv":
+            "gj04\t1\t\tOur friends won't buy this.\ngj04\t1\t\tOne more and I'm giving up.\n"
+        "gj04\t0\t*\tThey drank the pub.\n",
+        "leipzig.txt": "1\tIt runs.\n2\tThe dog barks.\n3\tShe left early.\n",
+        "vertical.txt": "It PRP\nruns VBZ\nfast RB\n. .\n",
+        "vectors.txt": "".join(
+            f"{word} {' '.join(['0.125', '-1.5e-02'] * 5)}\n" for word in ("the", "of", "to")),
+        "moses.nbest": "0 ||| it runs . ||| LM0= -12.5 WordPenalty0= -3 ||| -1.25\n"
+        "0 ||| it ran . ||| LM0= -13 ||| -2\n",
+    },
+    "trees or graphs in another notation": {
+        "amr.txt": """# AMR release; corpus: test; section: dev
 # ::id test.1 ::date 2014-06-16
 # ::snt The boy wants to go.
 (w / want-01
@@ -160,18 +151,12 @@ calls NNS I-NP O
    :ARG1 (g / go-02
             :ARG0 b))
 """,
-    ),
-    "one-line.amr": ("AMR (PENMAN) graphs",
-        "(w / want-01 :ARG0 (b / boy) :ARG1 (g / go-02 :ARG0 b))\n"),
-    "sinica.parse": (
-        "the Sinica Treebank's format",
-        "#1:1.[0] S(agent:NP(Head:Nhaa:\u4ed6)|Head:VC2:\u8dd1|aspect:Di:\u4e86)#\u3002"
+        "one-line.amr": "(w / want-01 :ARG0 (b / boy) :ARG1 (g / go-02 :ARG0 b))\n",
+        "sinica.parse":
+            "#1:1.[0] S(agent:NP(Head:Nhaa:\u4ed6)|Head:VC2:\u8dd1|aspect:Di:\u4e86)#\u3002"
         "(PERIODCATEGORY)\n"
         "#2:1.[0] NP(property:Nab:\u66f8|Head:Nab:\u5305)#\n",
-    ),
-    "ewt.cgel": (
-        "CGEL trees",
-        """# tree_id = test-01
+        "ewt.cgel": """# tree_id = test-01
 # sent_id = test-01
 # text = It runs.
 # sent = It runs
@@ -182,28 +167,14 @@ calls NNS I-NP O
     :Head (VP
         :Head (V :t "runs" :l "run" :p ".")))
 """,
-    ),
-    "one-line.cgel": (
-        "CGEL trees",
-        '(Clause :Subj (NP :Head (Nom :Head (N_pro :t "It"))) :Head (VP :Head (V :t "runs")))\n',
-    ),
-    "trees.discbracket": (
-        "discbracket trees",
-        "(S (NP (PRP 0=It)) (VP (VBZ 1=runs)) (. 2=.))\n(S (VP (VB 0=Run)) (. 1=.))\n",
-    ),
-    "wsj_0001.auto": (
-        "CCGbank derivations",
-        "ID=wsj_0001.1 PARSER=GOLD NUMPARSE=1\n"
+        "one-line.cgel":
+            '(Clause :Subj (NP :Head (N_pro :t "It")) :Head (VP :Head (V :t "runs")))\n',
+        "trees.discbracket":
+            "(S (NP (PRP 0=It)) (VP (VBZ 1=runs)) (. 2=.))\n(S (VP (VB 0=Run)) (. 1=.))\n",
+        "wsj_0001.auto": "ID=wsj_0001.1 PARSER=GOLD NUMPARSE=1\n"
         "(<T S[dcl] 1 2> (<L NP PRP PRP It NP>) (<L S[dcl]\\NP VBZ VBZ runs S[dcl]\\NP>) )\n",
-    ),
-    "prop.txt": (
-        "PropBank or NomBank annotation",
-        "wsj/00/wsj_0001.mrg 0 8 gold join-v join.01 vf--a 0:2-ARG0 7:0-ARGM-MOD 8:0-rel 9:1-ARG1\n"
-        "wsj/00/wsj_0001.mrg 1 10 gold publish-v publish.01 p---p 10:0-rel 11:0*12:1-ARG0\n",
-    ),
-    "test.onf": (
-        "OntoNotes' normal form",
-        """------------------------------------------------------------------------------
+        "test.onf":
+            """------------------------------------------------------------------------------
 
 Plain sentence:
 ---------------
@@ -218,18 +189,14 @@ Tree:
     (TOP (S (NP-SBJ (PRP It))
             (VP (VBZ runs))))
 """,
-    ),
-    "deps.txt": (
-        "typed dependencies",
-        "nsubj(runs-2, It-1)\nroot(ROOT-0, runs-2)\nadvmod(runs-2, fast-3)\n",
-    ),
-    "cg3.txt": (
-        "Constraint Grammar's format",
-        '"<It>"\n\t"it" PRON @SUBJ\n"<runs>"\n\t"run" V PRS @FMV\n',
-    ),
-    "syntaxgym.json": (
-        "SyntaxGym's JSON",
-        json.dumps(
+        "deps.txt": "nsubj(runs-2, It-1)\nroot(ROOT-0, runs-2)\nadvmod(runs-2, fast-3)\n",
+        "cg3.txt": '"<It>"\n\t"it" PRON @SUBJ\n"<runs>"\n\t"run" V PRS @FMV\n',
+        "patterns.tregex": "VP < (NP $+ PP)\n/^VB/ > VP=x & !<< S\n",
+        "square.txt": "[S [NP It] [VP runs]]\n[S\n  [VP Go]]\n",
+        "qtree.tex": "\\Tree [.S [.NP It ] [.VP runs ] ]\n",
+    },
+    "JSON": {
+        "syntaxgym.json": json.dumps(
             {
                 "meta": {"name": "agreement", "metric": "sum"},
                 "region_meta": {"1": "Subject", "2": "Verb"},
@@ -237,154 +204,120 @@ Tree:
             },
             indent=1,
         ),
-    ),
-    "blimp.jsonl": (
-        "JSON",
-        '{"sentence_good": "Many girls run.", "sentence_bad": "Many girls runs."}\n'
+        "blimp.jsonl": '{"sentence_good": "Many girls run.", "sentence_bad": "Many girls runs."}\n'
         '{"sentence_good": "He ran.", "sentence_bad": "He runned."}\n',
-    ),
-    "strings.json": ("JSON", '["It runs.", "He said \\"no\\"."]'),
-    "suite.csv": (
-        "a table with commas",
-        'id,sentence,label\n1,"It runs, and stops.",1\n2,He ran.,0\n3,She left.,1\n',
-    ),
-    "german.csv": ("a table with semicolons", "id;satz;label\n1;Sie lief.;1\n2;Er lief.;0\n"),
-    "cola.tsv": (
-        "a table with tabs",
-        "gj04\t1\t\tOur friends won't buy this.\ngj04\t1\t\tOne more and I'm giving up.\n"
-        "gj04\t0\t*\tThey drank the pub.\n",
-    ),
-    "leipzig.txt": ("a table with tabs", "1\tIt runs.\n2\tThe dog barks.\n3\tShe left early.\n"),
-    "page.html": (
-        "HTML",
-        "<!DOCTYPE html>\n<html><head><title>A page</title></head>\n"
+        "strings.json": '["It runs.", "He said \\"no\\"."]',
+    },
+    "HTML or XML": {
+        "page.html": "<!DOCTYPE html>\n<html><head><title>A page</title></head>\n"
         "<body><p>It runs.</p></body></html>\n",
-    ),
-    "part.html": ("HTML", "<p>It runs.</p>\n<p>He <b>ran</b> home.</p>\n"),
-    "tei.xml": (
-        "TEI XML",
-        '<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader/><text><p>It runs.</p></text></TEI>\n',
-    ),
-    "graph.graphml": (
-        "GraphML",
-        '<?xml version="1.0"?>\n<graphml><graph id="G"><node id="n0"/></graph></graphml>\n',
-    ),
-    "gigaword.sgml": (
-        "XML",
-        '<DOC id="TEST_ENG_1" type="story" >\n<HEADLINE>\nA headline\n</HEADLINE>\n<TEXT>\n<P>\n'
+        "part.html": "<p>It runs.</p>\n<p>He <b>ran</b> home.</p>\n",
+        "tei.xml":
+            '<TEI xmlns="http://www.tei-c.org/ns/1.0"><text><p>It runs.</p></text></TEI>\n',
+        "graph.graphml":
+            '<?xml version="1.0"?>\n<graphml><graph id="G"><node id="n0"/></graph></graphml>\n',
+        "gigaword.sgml":
+            '<DOC id="TEST_ENG_1" type="story" >\n<HEADLINE>\nA headline\n</HEADLINE>\n'
+            "<TEXT>\n<P>\n"
         "It runs.\n</P>\n</TEXT>\n</DOC>\n",
-    ),
-    "wiki.txt": (
-        "XML",
-        '<doc id="1" url="https://example.org" title="Dog">\nDog\n\nThe dog is a mammal. '
+        "wiki.txt":
+            '<doc id="1" url="https://example.org" title="Dog">\nDog\n\nThe dog is a mammal. '
         + "It runs and it barks. " * 20
         + "\n</doc>\n",
-    ),
-    "patterns.tregex": (
-        "patterns of trees",
-        "VP < (NP $+ PP)\n/^VB/ > VP=x & !<< S\n",
-    ),
-    "notes.ann": ("brat annotation",
-        "T1\tPerson 0 2\tIt\nT2\tEvent 3 7\truns\nR1\tAgent Arg1:T2 Arg2:T1\n"),
-    "brown.pos": (
-        "words with tags",
-        "The/at Fulton/np-tl County/nn-tl Grand/jj-tl Jury/nn-tl said/vbd Friday/nr it/pps "
+    },
+    "words with tags (word/TAG)": {
+        "brown.pos":
+            "The/at Fulton/np-tl County/nn-tl Grand/jj-tl Jury/nn-tl said/vbd Friday/nr it/pps "
         "runs/vbz ./.\n",
-    ),
-    "stanford.tagged": ("words with tags", "It_PRP runs_VBZ fast_RB ._.\n"),
-    "wsj_0001.pos": ("words with tags",
-        "======================================\n\n[ It/PRP ]\nruns/VBZ ./.\n"),
-    "vertical.txt": ("a word and its tag on each line", "It PRP\nruns VBZ\nfast RB\n. .\n"),
-    "film.srt": (
-        "subtitles",
-        "1\n00:00:01,000 --> 00:00:02,500\nIt runs.\n\n2\n"
+        "stanford.tagged": "It_PRP runs_VBZ fast_RB ._.\n",
+        "wsj_0001.pos": "======================================\n\n[ It/PRP ]\nruns/VBZ ./.\n",
+    },
+    "encoded or quoted mail, subtitles or a transcript": {
+        "film.srt": "1\n00:00:01,000 --> 00:00:02,500\nIt runs.\n\n2\n"
         "00:00:03,000 --> 00:00:04,000\nIt stops.\n",
-    ),
-    "film.vtt": ("subtitles",
-        "WEBVTT\n\n00:01.000 --> 00:02.500\nIt runs.\n\n00:03.000 --> 00:04.000\n"
-        "Yes.\n"),
-    "film.sbv": ("subtitles",
-        "0:00:01.000,0:00:02.500\nIt runs.\n\n0:00:03.000,0:00:04.000\nYes.\n"),
-    "square.txt": ("trees in square brackets", "[S [NP It] [VP runs]]\n[S\n  [VP Go]]\n"),
-    "qtree.tex": ("trees in square brackets", "\\Tree [.S [.NP It ] [.VP runs ] ]\n"),
-    "mail-qp.txt": ("quoted-printable e-mail",
-        "He said =E2=80=9Cno=E2=80=9D and left the=\n house. It cost 5=20\npounds.\n"),
-    "mail-latin.txt": ("quoted-printable e-mail",
-        "He left the caf=E9 and went home with his two old friends from the=\n town.\n"),
-    "entities.txt": ("text with HTML's entities",
-        "Tom &amp; Jerry didn&#39;t say &quot;no&quot;.\nThey left.\n"),
-    "quoted.txt": ("quoted e-mail", "Hi,\n\n> I saw the cat\n> on the mat.\n>\n> It ran.\n"),
-    "child.cha": (
-        "a transcript in CHAT format",
-        "@UTF8\n@Begin\n@Languages:\teng\n*CHI:\tmore cookie .\n"
+        "film.vtt": "WEBVTT\n\n00:01.000 --> 00:02.500\nIt runs.\n\n00:03.000 --> 00:04.000\n"
+        "Yes.\n",
+        "film.sbv": "0:00:01.000,0:00:02.500\nIt runs.\n\n0:00:03.000,0:00:04.000\nYes.\n",
+        "mail-qp.txt":
+            "He said =E2=80=9Cno=E2=80=9D and left the=\n house. It cost 5=20\npounds.\n",
+        "mail-latin.txt":
+            "He left the caf=E9 and went home with his two old friends from the=\n town.\n",
+        "entities.txt": "Tom &amp; Jerry didn&#39;t say &quot;no&quot;.\nThey left.\n",
+        "quoted.txt": "Hi,\n\n> I saw the cat\n> on the mat.\n>\n> It ran.\n",
+        "child.cha": "@UTF8\n@Begin\n@Languages:\teng\n*CHI:\tmore cookie .\n"
         "%mor:\tqn|more n|cookie .\n@End\n",
-    ),
-    "talk.TextGrid": (
-        "a Praat TextGrid",
-        'File type = "ooTextFile"\nObject class = "TextGrid"\n\nxmin = 0\nxmax = 2.3\n',
-    ),
-    "paper.tex": (
-        "LaTeX",
-        "% A paper\n\\documentclass{article}\n\\begin{document}\nIt runs.\n\\end{document}\n",
-    ),
-    "papers.bib": ("BibTeX", "@article{doe2020,\n  title = {It runs},\n  year = {2020}\n}\n"),
-    "notes.rtf": ("RTF", "{\\rtf1\\ansi\\deff0 {\\fonttbl{\\f0 Times;}} It runs.}"),
-    "pointer.txt": (
-        "a pointer of Git LFS",
-        "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12\n",
-    ),
-    "vectors.txt": (
-        "word vectors",
-        "".join(
-            f"{word} {' '.join(['0.125', '-1.5e-02'] * 5)}\n" for word in ("the", "of", "to")),
-    ),
-    "lm.arpa": ("an n-gram model", "\\data\\\nngram 1=3\n\n\\1-grams:\n-1.0\tthe\n\\end\\\n"),
-    "moses.nbest": (
-        "an n-best list of translations",
-        "0 ||| it runs . ||| LM0= -12.5 WordPenalty0= -3 ||| -1.25\n"
-        "0 ||| it ran . ||| LM0= -13 ||| -2\n",
-    ),
-    "config.yaml": ("YAML",
-        "model:\n  name: doc\n  layers: 3\ndata:\n  - train.mrg\n  - dev.mrg\n"),
-    "config.toml": ("TOML or INI",
-        '[model]\nname = "doc"\nlayers = 3\n\n[data]\ntrain = "train.mrg"\n'),
-    "script.py": (
-        "program code",
-        "import sys\n\n\ndef main(name):\n    for line in open(name):\n"
+        "talk.TextGrid":
+            'File type = "ooTextFile"\nObject class = "TextGrid"\n\nxmin = 0\nxmax = 2.3\n',
+    },
+    "LaTeX, settings or program code": {
+        "paper.tex":
+            "% A paper\n\\documentclass{article}\n\\begin{document}\nIt runs.\n\\end{document}\n",
+        "papers.bib": "@article{doe2020,\n  title = {It runs},\n  year = {2020}\n}\n",
+        "lm.arpa": "\\data\\\nngram 1=3\n\n\\1-grams:\n-1.0\tthe\n\\end\\\n",
+        "config.yaml": "model:\n  name: doc\n  layers: 3\ndata:\n  - train.mrg\n  - dev.mrg\n",
+        "config.toml": '[model]\nname = "doc"\nlayers = 3\n\n[data]\ntrain = "train.mrg"\n',
+        "script.py": "import sys\n\n\ndef main(name):\n    for line in open(name):\n"
         "        print(line)\n\n\nmain(sys.argv[1])\n",
-    ),
-    "main.c": ("program code",
-        "#include <stdio.h>\n\nint main(void) {\n    puts(\"It runs.\");\n"
-        "    return 0;\n}\n"),
+        "main.c": "#include <stdio.h>\n\nint main(void) {\n    puts(\"It runs.\");\n"
+        "    return 0;\n}\n",
+    },
+    "an office document": {
+        "notes.rtf": "{\\rtf1\\ansi\\deff0 {\\fonttbl{\\f0 Times;}} It runs.}",
+    },
+    "a pointer of Git LFS": {
+        "pointer.txt":
+            "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12\n",
+    },
 }  # fmt: skip
 _BINARY = {
-    "packed.txt.bz2": ("a bzip2 file", b"BZh91AY&SY" + bytes(range(256))),
-    "paper.pdf": ("a PDF document", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n"),
-    "letter.docx": ("a Word document", _zipped("word/document.xml")),
-    "archive.zip": ("a ZIP archive", _zipped("a.txt")),
-    "checkpoint.pt": ("a PyTorch checkpoint", _zipped("archive/data.pkl")),
-    "data.pickle": ("a Python pickle", pickle.dumps({"words": ["It", "runs"]})),
-    "table.parquet": ("a Parquet table", b"PAR1\x15\x04\x15\x10" + bytes(40) + b"PAR1"),
-    "model.safetensors": (
-        "a safetensors checkpoint",
-        (40).to_bytes(8, "little") + b'{"w": {"dtype": "F32", "shape": [1]}}   ' + bytes(4),
-    ),
-    "image.png": ("a PNG image", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
-    "film.jpg": ("a JPEG image", b"\xff\xd8\xff\xe0\0\x10JFIF"),
-    "utf16.txt": ("UTF-16", "It runs. He ran.\n".encode("utf-16")),
-    "unmarked16.txt": ("UTF-16", "It runs. He ran.\n".encode("utf-16-le")),
-    "gbk.txt": ("another encoding than UTF-8", ("\u4ed6\u8dd1\u4e86\u3002\n" * 40).encode("gbk")),
-    "noise.bin": ("binary data", bytes(range(256)) * 4),
+    "a compressed file": {
+        "packed.txt.bz2": b"BZh91AY&SY" + bytes(range(256)),
+    },
+    "PDF or PostScript": {
+        "paper.pdf": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n",
+    },
+    "an office document": {
+        "letter.docx": _zipped("word/document.xml"),
+    },
+    "an archive (ZIP, tar, 7-Zip, RAR)": {
+        "archive.zip": _zipped("a.txt"),
+    },
+    "a checkpoint": {
+        "checkpoint.pt": _zipped("archive/data.pkl"),
+        "model.safetensors": (40).to_bytes(8, "little")
+        + b'{"w": {"dtype": "F32", "shape": [1]}}   '
+        + bytes(4),
+    },
+    "binary data": {
+        "data.pickle": pickle.dumps({"words": ["It", "runs"]}),
+        "table.parquet": b"PAR1\x15\x04\x15\x10" + bytes(40) + b"PAR1",
+        "image.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+        "film.jpg": b"\xff\xd8\xff\xe0\0\x10JFIF",
+        "noise.bin": bytes(range(256)) * 4,
+    },
+    "UTF-16 or another encoding than UTF-8": {
+        "utf16.txt": "It runs. He ran.\n".encode("utf-16"),
+        "unmarked16.txt": "It runs. He ran.\n".encode("utf-16-le"),
+        "gbk.txt": ("\u4ed6\u8dd1\u4e86\u3002\n" * 40).encode("gbk"),
+    },
 }
-WRITTEN = [Example(name, kind, text.encode()) for name, (kind, text) in _TEXTS.items()]
-OTHER = WRITTEN + [Example(name, kind, content) for name, (kind, content) in _BINARY.items()]
+WRITTEN = [
+    Example(name, kind, content.encode())
+    for kind, contents in _TEXTS.items()
+    for name, content in contents.items()
+]
+OTHER = WRITTEN + [
+    Example(name, kind, content)
+    for kind, contents in _BINARY.items()
+    for name, content in contents.items()
+]
 """Neither text nor trees in brackets."""
 
 TREEBANKS = [
     each
     for each in WRITTEN
     if each.name in ("corenlp.xml", "corenlp.json", "negra.export", "tiger.xml", "v4_gold_conll")
-] + [Example("stanza.conllu", "CoNLL-U with trees", (_CONLLU + _TEXTS["ud.conllu"][1]).encode())]
+] + [Example("stanza.conllu", "CoNLL-U with trees", f"# constituency = {_TREE}\n{_UD}".encode())]
 """Trees of one sentence that are read."""
 
 LISTS = [

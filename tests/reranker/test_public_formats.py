@@ -189,8 +189,8 @@ def test_one_of_several_files_is_named_and_the_others_are_read(capsys: Capture) 
     assert main(["grep", "NP", "ud.conllu", "gold.mrg", "amr.txt", "--count"]) == 1
     printed = capsys.readouterr()
     assert "gold.mrg\t1\t1" in printed.out
-    assert "ud.conllu: not text: looks like CoNLL columns" in printed.err
-    assert "amr.txt: not text: looks like AMR" in printed.err
+    assert "ud.conllu: not text: looks like annotation in columns" in printed.err
+    assert "amr.txt: not text: looks like trees or graphs" in printed.err
 
     Path("trees").mkdir()
     Path("trees/1.mrg").write_text(GOLD)
@@ -198,7 +198,7 @@ def test_one_of_several_files_is_named_and_the_others_are_read(capsys: Capture) 
     assert main(["convert", "--to", "trees", "--clean", "trees"]) == 1
     printed = capsys.readouterr()
     assert printed.out == f"(TOP {GOLD[:-1]})\n"
-    assert "trees/2.mrg: not trees: looks like CoNLL columns" in printed.err
+    assert "trees/2.mrg: not trees: looks like annotation in columns" in printed.err
 
 
 def test_words_with_their_tags_are_read_as_sentences() -> None:

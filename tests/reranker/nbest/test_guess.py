@@ -32,28 +32,28 @@ def zipped(name: str) -> bytes:
         (PROSE.encode(), "1: .*plain sentences: parse them first, with rerank parse; found 'It"),
         (b"\n\n42 years ago\n", "3: .*looks like plain sentences"),
         ("Grüße.\n".encode("latin-1"), "1: .*looks like plain sentences"),
-        (TREE.encode("utf-16"), "1: .*looks like UTF-16: convert it to UTF-8 first"),
+        (TREE.encode("utf-16"), "1: .*looks like UTF-16 .*: convert it to UTF-8 first"),
         (PROSE.encode("utf-16-le"), "1: .*looks like UTF-16"),
         (PROSE.encode("utf-16-be"), "1: .*looks like UTF-16"),
-        (b"\x89PNG\r\n\x1a\n\0\0\0", r"1: .*looks like binary data \(a PNG image\)"),
-        (zipped("document.xml"), r"1: .*looks like binary data \(a ZIP archive\)"),
-        (zipped("model/data.pkl"), r"1: .*looks like binary data \(a PyTorch checkpoint\)"),
-        (pickle.dumps({"a": 1}), r"1: .*looks like binary data \(a Python pickle\)"),
-        (bytes(range(32)) * 9, "looks like binary data; found"),
-        (b"BZh91AY&SY", "1: .*looks like a bzip2 file: unpack it first"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0", "1: .*looks like binary data"),
+        (zipped("document.xml"), "1: .*looks like an archive"),
+        (zipped("model/data.pkl"), "1: .*looks like a checkpoint"),
+        (pickle.dumps({"a": 1}), "1: .*looks like binary data"),
+        (bytes(range(32)) * 9, "looks like binary data"),
+        (b"BZh91AY&SY", "1: .*looks like a compressed file: unpack it first"),
         (b'[{"candidates": []}]\n', "1: .*one object a line"),
-        (b"<?xml version='1.0'?>\n<a/>\n", "1: .*looks like XML: it has no trees in brackets"),
+        (b"<?xml version='1.0'?>\n<a/>\n", "1: .*looks like HTML or XML: it has no trees"),
         (b"# text = Go\n1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n2\ta\ta\tX\tX\t_\t1\tx\t_\t_\n",
-         "1: .*looks like CoNLL columns"),
+         "1: .*looks like annotation in columns"),
         # Each of these begins like a format, but has nothing that could be a tree.
         (b"1\tThe cat sat .\n2\tIt (the dog) ran .\n", "1: .*looks like plain sentences"),
         (b"0\tThe cat sat .\n1\tIt ran .\n", "1: .*looks like plain sentences"),
         (b"1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n2\t(\t(\tX\tX\t_\t1\tx\t_\t_\n",
-         "1: .*looks like CoNLL columns"),
+         "1: .*looks like annotation in columns"),
         (b"5 apples\n", "1: .*looks like plain sentences"),
         (b"5 (five) apples\n", "1: .*looks like plain sentences"),
         (b"3\n5\n7\n", "1: .*looks like numbers without trees"),
-        (b"1,2,3\n4,5,6\n", "1: .*looks like a table with commas"),
+        (b"1,2,3\n4,5,6\n", "1: .*looks like a table"),
         (b"(laughs) Hello there .\n", "1: .*looks like plain sentences"),
         (b"(laughs) Hello .\n(laughs) Hi .\n\nOh .\n", "1: .*looks like plain sentences"),
         (b"(Applause)\n", "1: .*looks like plain sentences"),
@@ -61,7 +61,7 @@ def zipped(name: str) -> bytes:
          "1: .*looks like n-best lists in JSON: with one object a line"),
         (b'{"sentence": "The cat sat ."}\n', "1: .*looks like JSON: .* with 'candidates'"),
         (b"[1,2]\n", "1: .*looks like JSON"),
-        (TREE.encode("utf-32"), "1: .*looks like UTF-32: convert it to UTF-8 first"),
+        (TREE.encode("utf-32"), "1: .*looks like UTF-16 .*: convert it to UTF-8 first"),
         (b"% = %\n", "1: .*expected the lists of a known format; found '% = %'"),
     ],
 )  # fmt: skip
@@ -98,7 +98,7 @@ def test_what_a_packed_file_holds_counts(read: Read) -> None:
 
 
 def test_packed_text_in_memory_is_not_unpacked() -> None:
-    with pytest.raises(InputError, match=r"body:1: .*looks like a gzip file"):
+    with pytest.raises(InputError, match=r"body:1: .*looks like a compressed file"):
         read_nbest(TextInMemory(gzip.compress(b"text"), "body"))
 
 

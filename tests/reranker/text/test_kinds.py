@@ -53,7 +53,7 @@ def test_of_a_pipe_the_first_line_is_too_little(tmp_path: Path) -> None:
 
     writer = threading.Thread(target=write)
     writer.start()
-    with pytest.raises(KindError, match="not text: looks like CoNLL columns"):
+    with pytest.raises(KindError, match="not text: looks like annotation in columns"):
         list(Text([TextFile(f"/dev/fd/{reading}")], "sentences"))
     writer.join()
     os.close(reading)
@@ -71,5 +71,5 @@ def test_a_sentence_of_a_list_fails_by_itself() -> None:
 
 
 def test_lines_of_a_file_are_no_sentences() -> None:
-    with pytest.raises(KindError, match="text: not text: looks like CoNLL columns"):
+    with pytest.raises(KindError, match="text: not text: looks like annotation in columns"):
         list(sentences(ROWS.splitlines()))
