@@ -149,7 +149,7 @@ class Queue:
             self._wake()
 
     def _wake(self) -> None:
-        """Wake the threads of slots that might find a batch; each costs the answering thread a
+        """Resume the threads of slots that might find a batch; each costs the answering thread a
         turn."""
         if self._waiting or self.is_closed:
             for slot in self.slots:
