@@ -9,7 +9,7 @@ Text alone, so ``rerank --help`` imports no feature. Packages add theirs in ``py
     mine = "my_package.parser:MyParser"
 
     [project.entry-points."reranker.outputs"]
-    bare = "my_package.bare:without_tags"
+    bare = "my_package.bare:Bare"
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ Group = Literal[
 """``commands``: modules with ``add_arguments(parser)``, ``run(arguments)``, which returns the exit
 status, and perhaps ``EXAMPLES``, the end of ``--help``, and ``GROUPS`` of flags with a ``USAGE``
 (reranker.commands.help); a RerankError is exit status 2.
-``parsers``: a ``Factory`` (reranker.parsers.parser). ``outputs``: a function from a ``Ranking`` to
-the text of its answer, without the final line break (ours: reranker.outputs.registry); the best
-tree has brackets and tags, whatever the file looks like.
+``parsers``: a ``Factory`` (reranker.parsers.parser). ``outputs``: subclasses of ``Output``
+(reranker.outputs.output), made without arguments.
 ``trainings``: modules of `rerank train` by architecture, ``language-model`` for all others, with
 ``CONFIG``, ``TAKES`` (flags) and ``new_run(arguments, config, processes)``. ``servers``: functions
 that serve as `rerank serve` does, outside its own process, from its settings and an address or
@@ -112,6 +111,14 @@ _OURS: dict[Group, dict[str, Entry]] = {
         "command": Entry("reranker.parsers.command:CommandParser"),
         "encdec": Entry("reranker.plugins.generation.encdec_parser:EncdecParser"),
         "stanza": Entry("reranker.plugins.other_parsers.stanza:StanzaParser"),
+    },
+    "outputs": {  # as the help of `--output` lists them
+        "best": Entry("reranker.outputs.output:Best", "the best tree on a line"),
+        "pretty": Entry("reranker.outputs.penn:Pretty", "over several lines"),
+        "conllu": Entry("reranker.outputs.conllu:CoNLLU", "as CoNLL-U"),
+        "json": Entry("reranker.outputs.spans:Json", "with its words and brackets"),
+        "brackets": Entry("reranker.outputs.brackets:Brackets", "a table of its brackets"),
+        "ranked": Entry("reranker.outputs.output:Ranked", "every candidate, as JSON"),
     },
     "trainings": {
         "encoder-decoder": Entry("reranker.plugins.generation.pair_run"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from reranker.files.journal import journaled_path
 from reranker.nbest import FORMATS
 from reranker.process.flags import positive
+from reranker.work.sinks import Destination
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +25,21 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, metavar="FILE", help=text)
     text = "continue from the FILE.part that an interrupted run with --out left, if there is one"
     add("--resume", action="store_true", help=text)
+
+
+def destination(
+    arguments: argparse.Namespace,
+    files: Sequence[str | Path],
+    others: Sequence[str | Path] = (),
+) -> Destination:
+    """Return what ``--out`` and ``--resume`` describe. ``files`` are the run's inputs, ``others``
+    the models that it reads. Raises InputError for an output that would replace one of them."""
+    return Destination(
+        journaled_path(arguments.out, [*files, *others]),
+        arguments.resume,
+        [*map(str, files)],
+        arguments.command_line,
+    )
 
 
 def add_restore(parser: argparse.ArgumentParser) -> None:
@@ -55,3 +72,8 @@ def summary(counts: Mapping[str, int]) -> str:
         parts.append(f"{counted(counts['failed'], 'sentence')} without a usable candidate")
     of = counted(counts["sentences"], "tree")
     return f"rerank: reranking changed {counts['changed']} of {of}; {', '.join(parts)}"
+
+
+def exit_code(counts: Mapping[str, int]) -> int:
+    """Return 0 if every sentence has an answer and no candidate was rejected, else 1."""
+    return 1 if counts["rejected"] or counts["failed"] else 0

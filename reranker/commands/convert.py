@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from reranker import registry
-from reranker.commands import nbest_files
+from reranker.commands import nbest_flags
 from reranker.commands.arguments import counted
-from reranker.commands.progress import message, print_rejected, rejection
+from reranker.commands.progress import message, rejection
 from reranker.errors import InputError, KindError, TreeError
 from reranker.files.output import open_whole, output_path, output_paths
 from reranker.nbest import FORMATS
@@ -23,6 +23,7 @@ from reranker.trees.linearize import cleaned, linearize
 from reranker.trees.newer_tags import newer_tags
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import TreeText, named, read_texts, treebank_files
+from reranker.work.nbest_files import NBestLists, log_rejected
 
 EXAMPLES = """examples:
   rerank convert samples.rnng --tokens sentences.txt --to bllip --out parses.txt
@@ -48,7 +49,7 @@ GROUPS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank convert`` to ``parser``."""
     add = parser.add_argument
-    nbest_files.add_arguments(parser, required=False)
+    nbest_flags.add_arguments(parser, required=False)
     formats = [*FORMATS, *registry.names("tree-files")]
     text = f"format to write: {', '.join(formats)}"
     add("--to", required=True, choices=formats, metavar="NAME", help=text)
@@ -97,11 +98,11 @@ def run(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name):
             raise InputError(f"--{name.replace('_', '-')} is for --clean")
     start, write, end = _tree_file(arguments.to)
-    inputs = nbest_files.inputs(arguments)
+    inputs = nbest_flags.inputs(arguments)
     out_path, tokens_path = output_paths((arguments.out, arguments.tokens_out), inputs)
     if arguments.to in DIALECTS and DIALECTS[arguments.to].needs_beam and not arguments.to_beam:
         raise InputError(f"--to {arguments.to} needs --to-beam K")
-    lists = nbest_files.open_lists(arguments)
+    lists = NBestLists(arguments.nbest, nbest_flags.options(arguments))
     sentences = candidates = rejected = empty = 0
     with contextlib.ExitStack() as files:
         out = files.enter_context(open_whole(out_path))
@@ -110,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         if tokens_path is not None:
             tokens_out = files.enter_context(open_whole(tokens_path))
         for nbest in lists:
-            print_rejected(nbest, sentences + 1)
+            log_rejected(nbest, sentences + 1)
             if arguments.to in DIALECTS:
                 out.write(list_text(nbest, sentences, arguments.to, arguments.to_beam))
             elif nbest.candidates:

@@ -2,58 +2,72 @@
 
 from __future__ import annotations
 
-import contextlib
 import heapq
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from reranker.files.journal import AnswerOutput
-from reranker.files.output import open_whole
-from reranker.files.records import Written
+from reranker.files.records import AnswerCounts
 from reranker.nbest import NBest
+from reranker.outputs.form import Form
 from reranker.ranking import Ranking
 from reranker.trees.linearize import linearize
+from reranker.work.loop import Identity, Job
+from reranker.work.ranking import Rank
 
-HEADING = "confidence\tplace\tbracket\tprobability\twords\tsentence\tdoubt"
+HEADING = "confidence\tplace\tbracket\tprobability\twords\tsentence\tdoubt\n"
+
+Ranked = tuple[Ranking, NBest]
 
 
-class LeastSure(AnswerOutput):
-    """Keeps the ``count`` least sure of the rows written to it; ties go to the first. Rows of
-    unknown confidence come last."""
+class WithLists(Job[NBest, Ranked]):
+    """The ranking of lists, each with its list, in which all candidates are."""
+
+    def __init__(self, job: Rank, count: int) -> None:
+        self._job, self._count = job, count
+
+    def identity(self) -> Identity:
+        return {**self._job.identity(), "least_sure": self._count}
+
+    def answers(self, sentences: Iterable[NBest]) -> Iterator[tuple[NBest, Ranked]]:
+        """Rank the lists."""
+        for nbest, ranking in self._job.answers(sentences):
+            yield nbest, (ranking, nbest)
+
+    def counts(self, sentence: NBest, answer: Ranked) -> AnswerCounts:
+        return self._job.counts(sentence, answer[0])
+
+
+class LeastSure(Form[Ranked]):
+    """A table of the ``count`` least sure sentences; ties go to the first. Sentences of unknown
+    confidence come last."""
+
+    is_table = True
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._rows: list[tuple[float, int, str]] = []  # a heap, the surest first
-        self._number = 0
 
-    def write(self, answer: str, written: Written, digest: str) -> None:
-        first, _, _ = answer.partition("\t")
-        confidence = 2.0 if first == "-" else float(first)
-        self._number += 1
-        heapq.heappush(self._rows, (-confidence, -self._number, answer))
+    def plain(self, answer: Ranked) -> list[Any]:
+        """Return the confidence and the row of a sentence."""
+        return row(*answer)
+
+    def line(self, answer: list[Any], number: int) -> str:
+        """Keep the row, if it is among the least sure; nothing is written before the end."""
+        confidence, text = answer
+        heapq.heappush(self._rows, (-(2.0 if confidence is None else confidence), -number, text))
         if len(self._rows) > self._count:
             heapq.heappop(self._rows)
+        return ""
 
-    def text(self) -> str:
+    def end(self) -> str:
         """Return a heading and the rows, least sure first."""
-        rows = [row for *_, row in sorted(self._rows, reverse=True)]
-        return "".join(f"{row}\n" for row in (HEADING, *rows))
+        return HEADING + "".join(f"{text}\n" for *_, text in sorted(self._rows, reverse=True))
 
 
-@contextlib.contextmanager
-def least_sure(path: Path | None, count: int) -> Iterator[AnswerOutput]:
-    """Open standard output for None, else the file, which is written at the end, whole or not at
-    all."""
-    rows = LeastSure(count)
-    yield rows
-    with open_whole(path) as file:
-        file.write(rows.text())
-
-
-def row(ranking: Ranking, nbest: NBest) -> str:
-    """Return a sentence, the least sure bracket of its tree and the doubt about that in words, as
-    the columns of ``HEADING``; an unknown value is ``-``. The confidence of a sentence that could
-    not be parsed is 0.
+def row(ranking: Ranking, nbest: NBest) -> list[Any]:
+    """Return the confidence in a tree and, as the columns of ``HEADING``, the sentence, the least
+    sure bracket of its tree and the doubt about that in words; an unknown value is ``-``. The
+    confidence of a sentence that could not be parsed is 0.
 
     Raises TreeError as ``Ranking.parsed_sentence``.
     """
@@ -74,4 +88,5 @@ def row(ranking: Ranking, nbest: NBest) -> str:
         *(place, label, probability, words, sentence.text),
         doubt.text if doubt else "-",
     )
-    return "\t".join(" ".join(column.split()) for column in columns)
+    rounded = None if confidence is None else round(confidence, 4)
+    return [rounded, "\t".join(" ".join(column.split()) for column in columns)]

@@ -11,7 +11,6 @@ import argparse
 import contextlib
 import gc
 import io
-import logging
 import os
 import signal
 import sys
@@ -21,7 +20,7 @@ from typing import Any, NoReturn, Protocol, cast
 
 from reranker import registry
 from reranker.commands.endings import INTERRUPTED, dealt_with, ending, interrupt_at_signals, leave
-from reranker.commands.progress import MessageHandler, count_rejections, start_messages
+from reranker.commands.progress import count_rejections, logged_messages, start_messages
 from reranker.errors import InputError
 from reranker.files.output import write_errors
 from reranker.files.visible import visible_message
@@ -101,9 +100,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     if isinstance(sys.stdout, io.TextIOWrapper):  # whatever the locale: trees are UTF-8
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
-    logging.basicConfig(
-        format="rerank: %(message)s", level=logging.INFO, handlers=[MessageHandler()]
-    )
     interrupt_at_signals()
     if given[:1] == ["serve"]:
         from reranker.commands.serve import end_at_sigterm
@@ -114,7 +110,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     text = ""
     try:
         try:
-            return _run(given)
+            with logged_messages():
+                return _run(given)
         finally:
             # Not left to Python, which can only complain of an error on its way out.
             count_rejections()

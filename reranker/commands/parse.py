@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from dataclasses import replace
-from pathlib import Path
 
-from reranker.commands import answers, parser_flags, text_files
+from reranker.commands import parser_flags, ranking_flags, text_flags
+from reranker.commands.arguments import destination, exit_code, summary
+from reranker.commands.least_sure import LeastSure, WithLists
+from reranker.commands.progress import ProgressBar, message
 from reranker.errors import InputError
-from reranker.files.opening import file_sha256
-from reranker.parsers.choice import ParserChoice
-from reranker.parsers.parser import ParserSettings
 from reranker.process.flags import positive
-from reranker.ranking import Weighing
+from reranker.work import loop
+from reranker.work.ranking import Rank, warn_of_language
+from reranker.work.sinks import TextSink
+from reranker.work.texts import ParsedText, UnparsedLog, checked_texts, text_paths
 
 EXAMPLES = """examples:
   echo "They served coffee and cake to the guests." | rerank parse -
@@ -47,7 +48,7 @@ GROUPS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank parse`` to ``parser``."""
-    text_files.add_arguments(parser, "+")
+    text_flags.add_arguments(parser, "+")
     text = (
         "write, instead of trees, a table of the N sentences whose trees are least sure, each with "
         "the doubtful bracket in words"
@@ -56,54 +57,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "with --output brackets: commas between columns, not tabs"
     parser.add_argument("--csv", action="store_true", help=text)
     parser_flags.add_arguments(parser, longest=200)
-    answers.add_arguments(parser)
+    ranking_flags.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Parse and rerank as the flags say; returns the exit code."""
-    names = parser_flags.choice(arguments).names
-    answers.check(arguments, is_sure="chart" in names)
-    if arguments.csv and arguments.output != "brackets":
-        raise InputError("--csv needs --output brackets")
-    if arguments.least_sure and (arguments.resume or arguments.output != "best"):
-        raise InputError("--least-sure cannot be combined with --output or --resume")
-    paths = text_files.text_paths(arguments.text)
     choice = parser_flags.choice(arguments)
-    if arguments.least_sure and "chart" not in choice.names:
+    is_sure, count = "chart" in choice.names, arguments.least_sure
+    if count and not is_sure:
         raise InputError("--least-sure needs the parser chart; no other parser says how sure it is")
-    inputs: list[str | Path] = [*paths, *parser_flags.inputs(choice)]
-    plan = answers.Plan.of(arguments, inputs, parser_flags.models(arguments))
-    if not arguments.least_sure:
-        choice = replace(choice, settings=_what_is_needed(arguments.output, choice, plan))
-    sources, others = text_files.checked_texts(paths)
-    text = text_files.ParsedText(arguments, choice, sources, arguments.form)
+    if count and arguments.output != "best":
+        raise InputError("--least-sure cannot be combined with --output")
+    settings = ranking_flags.settings(
+        arguments, parser_flags.models(arguments), has_probabilities=is_sure
+    )
+    paths = text_paths(arguments.text)
+    models = [*(arguments.models or ()), *settings.models.paths, *parser_flags.inputs(choice)]
+    out = destination(arguments, paths, models)
+    choice = choice if count else settings.parser_for(choice)
+    texts, others = checked_texts(paths)
+    text = ParsedText(texts, text_flags.settings(arguments), choice)
     with contextlib.closing(text):
         if text.is_empty:
             raise InputError(f"{', '.join(paths)}: no text")
         if not arguments.resume:  # which sentences to begin with is not known yet
             text.start()
-        code = answers.write(plan, text, least_sure_count=arguments.least_sure or 0)
+        reranker = ranking_flags.load(settings)
+        warn_of_language(text.language, reranker)
+        job = Rank(reranker, settings, parsers=text.parsers)
+        log = UnparsedLog()
+        if count:
+            progress = ProgressBar(text, lambda answer, number: log(answer[0], number))
+            counts = loop.run(
+                text, WithLists(job, count), TextSink(LeastSure(count), out), progress
+            )
+        else:
+            counts = loop.run(text, job, TextSink(settings.form, out), ProgressBar(text, log))
+    code = exit_code(counts)
+    if code or counts["sentences"] > 1:  # else the tree says it all
+        message(summary(counts))
     return 1 if others or text.faults else code
-
-
-def _what_is_needed(output: str, choice: ParserChoice, plan: answers.Plan) -> ParserSettings:
-    """Return the parser's settings, for no more than an output tells: neither probabilities of
-    brackets that it leaves out nor trees that cannot be the best."""
-    settings = choice.settings
-    if output in ("best", "pretty"):
-        settings = replace(settings, is_certainty_wanted=False)
-    if output in ("best", "pretty", "conllu", "json", "brackets") and _first_is_best(choice, plan):
-        settings = replace(settings, candidates=1)
-    return settings
-
-
-def _first_is_best(choice: ParserChoice, plan: answers.Plan) -> bool:
-    """Return whether the best tree is the parser's first, since the model that ranks the trees is
-    the parser's own (``--models fast``)."""
-    models = plan.models
-    if choice.names != ["chart"] or choice.settings.candidates is not None:
-        return False
-    if len(models.paths) != 1 or replace(plan.weighing, member_weights=()) != Weighing():
-        return False
-    digests = models.sha256 or [file_sha256(path) for path in models.paths]
-    return [*digests] == [*choice.model_identities().values()]

@@ -12,13 +12,11 @@ from reranker.checkpoints.installed import models_of
 from reranker.commands.arguments import add_format
 from reranker.errors import InputError
 from reranker.files.output import files_of
-from reranker.languages import language_name
 from reranker.nbest import ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.choice import OPTIONS, ParserChoice
-from reranker.parsers.parser import MOST_CANDIDATES, MOST_SECONDS, Parser, language_of
+from reranker.parsers.parser import MOST_CANDIDATES, MOST_SECONDS
 from reranker.process.flags import positive, whole_number
-from reranker.process.machine import available_cores
 
 _METAVARS: dict[str, dict[str, Any]] = {
     "parser": {"action": "append", "metavar": "NAME"},
@@ -75,32 +73,6 @@ def models(arguments: argparse.Namespace) -> list[str] | None:
     if not named and (path := models_of(arguments.language)):
         return [path]
     return named
-
-
-def of_another_language(parser: Parser, language: str) -> str | None:
-    """Return a warning if the parser has learned another language than the text's."""
-    if language_of(parser) == language:
-        return None
-    return (
-        f"the parser's model is of {language_name(language_of(parser))}, not of "
-        f"{language_name(language)}: trees will be poor"
-    )
-
-
-def jobs(arguments: argparse.Namespace) -> int:
-    """Return the number of parsers to run at once."""
-    number: int = arguments.jobs or available_cores()
-    return number
-
-
-def identity(choice: ParserChoice, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return everything on which the parsers' lists depend, as plain data."""
-    flags = ("parser_command", "candidates", "overparsing", "format", "beam", "longest")
-    return {
-        "parser": choice.names,
-        "parser_model": choice.model_identities(),
-        **{name: getattr(arguments, name) for name in flags},
-    }
 
 
 def inputs(choice: ParserChoice) -> list[Path]:

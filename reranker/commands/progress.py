@@ -6,18 +6,16 @@ import contextlib
 import logging
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from reranker.commands.endings import deferred
-from reranker.files.visible import shown_id, visible, visible_message
+from reranker.files.visible import visible, visible_message
+from reranker.work.loop import Progress, Source
 
 if TYPE_CHECKING:
     from tqdm import tqdm
-
-    from reranker.nbest import NBest
-    from reranker.ranking import Ranking
 
 T = TypeVar("T")
 
@@ -45,16 +43,6 @@ def rejection(text: str) -> None:
         _print(text)
     else:
         _Rejections.left_out += 1
-
-
-def print_rejected(candidates: NBest | Ranking, number: int) -> None:
-    """Print a line to standard error for each candidate of sentence ``number``, from 1, that cannot
-    be used."""
-    for rejected in candidates.rejected:
-        rejection(
-            f"rerank: {rejected.file}:{rejected.line}: candidate {rejected.index + 1} of list "
-            f"{shown_id(candidates.id, number)} rejected, {rejected.code}: {rejected.message}"
-        )
 
 
 def count_rejections() -> None:
@@ -90,6 +78,21 @@ class MessageHandler(logging.Handler):
 
 
 @contextlib.contextmanager
+def logged_messages() -> Iterator[None]:
+    """Print log records until the context ends."""
+    root, ours = logging.getLogger(), logging.getLogger("reranker")
+    handler, level = MessageHandler(), ours.level
+    handler.setFormatter(logging.Formatter("rerank: %(message)s"))
+    root.addHandler(handler)
+    ours.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        ours.setLevel(level)
+
+
+@contextlib.contextmanager
 def status(text: str) -> Iterator[None]:
     """Show a line on a terminal until the context ends."""
     if not _is_terminal():
@@ -111,27 +114,19 @@ def loading(what: str) -> Iterator[None]:
         yield
 
 
-class Positioned(Protocol):
-    """Files that are read from beginning to end."""
-
-    @property
-    def size(self) -> int | None:
-        """Return the bytes of all files, compressed ones as they are; None if one is a pipe."""
-
-    @property
-    def position(self) -> int:
-        """Return about how many of these bytes have been read so far."""
-
-
-class ProgressBar:
+class ProgressBar(Progress):
     """How much of n-best files or texts is finished: a bar, the number of sentences, their rate and
     the time that as many as are left take; for pipes, whose size is unknown, the number and rate.
 
     Several lists may end at one position, where a reader takes more than a list at a time. So the
     number of all lists follows from those read before the position changed the last time."""
 
-    def __init__(self, lists: Positioned) -> None:
-        self._lists = lists
+    def __init__(
+        self, lists: Source[Any], report: Callable[[Any, int], None] | None = None
+    ) -> None:
+        """Take the source. ``report`` is called with each answer and the sentence's number, from 1,
+        before the answer is written."""
+        self._lists, self._report = lists, report
         self._ends: deque[int | None] = deque()  # of the lists that were read but not finished
         self._position = self._sentences = self._first = 0
         self._read = self._read_to = 0  # lists, and the position where the last of them ends
@@ -146,6 +141,15 @@ class ProgressBar:
                 self._estimate(self._lists.position)
             yield each
         self._all = self._read
+
+    def skipping(self) -> AbstractContextManager[None]:
+        """Show that written sentences are skipped."""
+        return status("skipping what the interrupted run has written")
+
+    def answered(self, answer: Any, number: int) -> None:
+        """Report an answer."""
+        if self._report is not None:
+            self._report(answer, number)
 
     def start(self) -> None:
         """Show the bar; lists that are already finished do not count in the rate."""
@@ -167,7 +171,7 @@ class ProgressBar:
             smoothing=0,
         )
 
-    def finish_list(self) -> None:
+    def finish_sentence(self) -> None:
         """Count the first of the lists that were read as finished."""
         if not self._ends:
             return

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from reranker.commands import answers, nbest_files
-from reranker.commands.arguments import add_restore
+from reranker.commands import nbest_flags, ranking_flags
+from reranker.commands.arguments import add_restore, destination, exit_code, summary
+from reranker.commands.progress import ProgressBar, message
 from reranker.errors import InputError
-from reranker.outputs.registry import needs_brackets
+from reranker.files.output import write_line
+from reranker.work import loop
+from reranker.work.nbest_files import NBestLists, log_rejected
+from reranker.work.ranking import Rank
+from reranker.work.sinks import TextSink
+
+if TYPE_CHECKING:
+    from reranker.evaluation.gold_table import GoldTable
 
 EXAMPLES = """examples:
   rerank --nbest parses.txt > best.txt
@@ -35,8 +44,8 @@ GROUPS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank`` to ``parser``."""
     add = parser.add_argument
-    nbest_files.add_arguments(parser, required=True)
-    answers.add_arguments(parser)
+    nbest_flags.add_arguments(parser, required=True)
+    ranking_flags.add_arguments(parser)
     add_restore(parser)
     text = "gold trees: files, folders, quoted patterns; prints F1 of parser, reranked and oracle"
     add("--gold", nargs="+", metavar="FILE", help=text)
@@ -48,17 +57,33 @@ def run(arguments: argparse.Namespace) -> int:
     """Rerank as the flags say; returns the exit code."""
     if arguments.gold_tags and not arguments.gold:
         raise InputError("--gold-tags needs --gold")
-    answers.check(arguments)
     table = None
     if arguments.gold:
         from reranker.evaluation.brackets import GoldTrees
         from reranker.evaluation.gold_table import GoldTable
 
         table = GoldTable(GoldTrees(arguments.gold, arguments.gold_tags))
-    plan = answers.Plan.of(arguments, nbest_files.inputs(arguments))
-    restore = arguments.restore or needs_brackets(arguments.output)
+    settings = ranking_flags.settings(arguments)
+    inputs = nbest_flags.inputs(arguments)
+    models = [*(arguments.models or ()), *settings.models.paths]
+    out = destination(arguments, inputs, models)
+    restore = arguments.restore or settings.form.needs_brackets
     # Before models are loaded: a wrong file is reported at once, and so are other gold trees.
-    lists = nbest_files.open_lists(arguments, restore=restore)
-    if table is not None and (same := nbest_files.read_ahead(arguments)) is not None:
+    lists = NBestLists(arguments.nbest, nbest_flags.options(arguments, restore=restore))
+    if table is not None and (same := lists.read_ahead()) is not None:
         table.check(same)
-    return answers.write(plan, lists, table)
+    reranker = ranking_flags.load(settings)
+    job = Rank(reranker, settings, table=table)
+    progress = ProgressBar(lists, log_rejected)
+    counts = loop.run(lists, job, TextSink(settings.form, out), progress)
+    message(summary(counts))
+    if table is not None:
+        _print_table(table, arguments, f"{reranker.signature(settings.weighing)} evalb=COLLINS")
+    return exit_code(counts)
+
+
+def _print_table(table: GoldTable, arguments: argparse.Namespace, signature: str) -> None:
+    """Print the F1 table, to standard output unless the trees are there, and its signature."""
+    for line in table.format().splitlines():
+        (write_line if arguments.out else message)(line)
+    message(f"rerank: signature {signature} tags={'gold' if arguments.gold_tags else 'parser'}")

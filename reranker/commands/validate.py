@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.commands import nbest_files
+from reranker.commands import nbest_flags
 from reranker.commands.arguments import counted
 from reranker.commands.progress import loading
 from reranker.files.output import open_whole
 from reranker.nbest.report import Report
+from reranker.work.nbest_files import NBestLists
 
 EXAMPLES = """examples:
   rerank validate parses.txt.gz
@@ -25,7 +26,7 @@ exit status: 0 success, 1 some candidates were rejected, 2 not an n-best file, 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank validate`` to ``parser``."""
     add = parser.add_argument
-    nbest_files.add_arguments(parser, required=False)
+    nbest_flags.add_arguments(parser, required=False)
     text = "count the words that these checkpoints (files, a folder, an ensemble.toml) do not know"
     add("--models", nargs="+", metavar="FILE", help=text)
     add("--json", action="store_true", help="print the report as JSON")
@@ -42,7 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
             members = map(load_member, paths)
             is_unknown = {member.name: member.vocabulary.is_unknown for member in members}
     report = Report()
-    report.count(nbest_files.open_lists(arguments, describe=report.files.append), is_unknown)
+    lists = NBestLists(arguments.nbest, nbest_flags.options(arguments), report.files.append)
+    report.count(lists, is_unknown)
     text = json.dumps(asdict(report), ensure_ascii=False, indent=2) if arguments.json else None
     with open_whole(None) as out:
         out.write((report.format() if text is None else text) + "\n")

@@ -42,7 +42,7 @@ from reranker.files.output import (
     write_errors,
     write_line,
 )
-from reranker.files.records import Identity, Record, Written
+from reranker.files.records import AnswerCounts, Identity, Record
 
 _OTHER = "rename or delete it, or give the output another name"
 
@@ -55,7 +55,7 @@ class AnswerOutput:
 
     kept = 0  # the number of sentences that a run could resume after, if interrupted now
 
-    def resumed(self, inputs: Iterable[str]) -> Iterator[Written]:
+    def resumed(self, inputs: Iterable[str]) -> Iterator[AnswerCounts]:
         """Yield the sentences that an interrupted run had already written, in order; ``inputs`` are
         the digests of all sentences' inputs, of which equally many are consumed.
 
@@ -63,7 +63,7 @@ class AnswerOutput:
         """
         return iter(())
 
-    def write(self, answer: str, written: Written, digest: str) -> None:
+    def write(self, answer: str, counts: AnswerCounts, digest: str) -> None:
         """Add a sentence's answer and a line break; ``digest`` is that of its input. Raises
         RerankError if that fails, for instance because the disk is full."""
         with write_errors("standard output"):
@@ -182,7 +182,7 @@ class _JournaledFile(AnswerOutput):
             self._journal_size += len(line)
         self._has_incomplete_end = True
 
-    def resumed(self, inputs: Iterable[str]) -> Iterator[Written]:
+    def resumed(self, inputs: Iterable[str]) -> Iterator[AnswerCounts]:
         if not self.kept:
             return
         assert self._journal is not None
@@ -199,11 +199,11 @@ class _JournaledFile(AnswerOutput):
                     f"cannot resume {self.path}: sentence {number} differs from the one that the "
                     "interrupted run read"
                 )
-            yield record.written
+            yield record.counts
 
-    def write(self, answer: str, written: Written, digest: str) -> None:
+    def write(self, answer: str, counts: AnswerCounts, digest: str) -> None:
         data = (answer + "\n").encode("utf-8", "surrogateescape")
-        record = Record(self._size + len(data), zlib.crc32(data), digest, written)
+        record = Record(self._size + len(data), zlib.crc32(data), digest, counts)
         with write_errors(self._part_path, "; what is written so far can be resumed"):
             if self._part is None:
                 self._begin(data, record)

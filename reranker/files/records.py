@@ -10,17 +10,16 @@ _FORMAT = "parse-reranker journal"
 _VERSION = 3
 
 
-class Written(NamedTuple):
-    """The facts that the summary and the gold table need about a sentence whose answer is
-    written."""
+class AnswerCounts(NamedTuple):
+    """The counts of a sentence's answer, and its best candidate."""
 
     best_index: int | None
     ranked: int
     rejected: int
     repaired: int
 
-    def counts(self) -> dict[str, int]:
-        """Return the counts of this sentence; the counts of all sentences add up to the
+    def totals(self) -> dict[str, int]:
+        """Return the counts by the summary's names; those of all sentences add up to the
         summary's."""
         return {
             "sentences": 1,
@@ -38,21 +37,21 @@ class Record(NamedTuple):
     end: int  # of the answer, in bytes from the start of the file
     checksum: int  # CRC-32 of the answer, its line break included
     digest: str  # a digest of the sentence's input
-    written: Written
+    counts: AnswerCounts
 
     @classmethod
     def from_line(cls, line: bytes) -> Record | None:
         """Return the record in a line; None if it is incomplete."""
         try:
-            end, checksum, digest, *written = json.loads(line)
+            end, checksum, digest, *counts = json.loads(line)
         except (ValueError, TypeError):
             return None
-        is_complete = line.endswith(b"\n") and len(written) == len(Written._fields)
+        is_complete = line.endswith(b"\n") and len(counts) == len(AnswerCounts._fields)
         is_record = is_complete and isinstance(end, int)
-        return cls(end, checksum, digest, Written(*written)) if is_record else None
+        return cls(end, checksum, digest, AnswerCounts(*counts)) if is_record else None
 
     def to_line(self) -> bytes:
-        return (json.dumps([*self[:3], *self.written]) + "\n").encode()
+        return (json.dumps([*self[:3], *self.counts]) + "\n").encode()
 
 
 class Identity(Mapping[str, Any]):

@@ -8,21 +8,42 @@ label. White space in the text, a line break too, is one space.
 from __future__ import annotations
 
 from reranker.files.table import delimited
+from reranker.outputs.output import Output
+from reranker.ranking import Ranking
 from reranker.ranking.sentence import ParsedSentence
 
 COLUMNS = ("sentence", "label", "start", "end", "probability", "start_char", "end_char", "text")
 
 
-def table(sentence: ParsedSentence, number: int, *, is_csv: bool = False) -> str:
-    """Return the lines of a sentence, without the last line break; above those of the first
-    sentence, the names of the columns."""
-    rows: list[tuple[object, ...]] = [COLUMNS] if number == 1 else []
-    for each in sentence.constituents:
-        place = (each.label, each.start, each.end, each.probability)
-        rows.append((number, *place, each.start_char, each.end_char, _one_line(each.text)))
-    if not sentence.constituents:
-        rows.append((number, *[None] * 6, _one_line(sentence.text)))
-    return delimited(rows, with_commas=is_csv).removesuffix("\n")
+class Brackets(Output):
+    """A table of the best tree's brackets."""
+
+    needs_probabilities = True
+    suffix = ".tsv"
+
+    def __init__(self, *, has_commas: bool = False) -> None:
+        self._has_commas = has_commas
+
+    def with_commas(self) -> Brackets:
+        return Brackets(has_commas=True)
+
+    def begin(self) -> str:
+        """Return the names of the columns."""
+        return delimited([COLUMNS], with_commas=self._has_commas)
+
+    def line(self, ranking: Ranking, number: int) -> str:
+        """Return the rows of a sentence."""
+        return self.rows(ranking.parsed_sentence(), number)
+
+    def rows(self, sentence: ParsedSentence, number: int) -> str:
+        """Return the rows of a sentence that is aligned with its text."""
+        rows: list[tuple[object, ...]] = []
+        for each in sentence.constituents:
+            place = (each.label, each.start, each.end, each.probability)
+            rows.append((number, *place, each.start_char, each.end_char, _one_line(each.text)))
+        if not sentence.constituents:
+            rows.append((number, *[None] * 6, _one_line(sentence.text)))
+        return delimited(rows, with_commas=self._has_commas).removesuffix("\n")
 
 
 def _one_line(text: str) -> str:

@@ -21,7 +21,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from reranker.errors import InputError, TreeError
+from reranker.outputs.output import Output
 from reranker.outputs.upos import universal_tags
+from reranker.ranking import Ranking
 from reranker.ranking.sentence import ParsedSentence
 from reranker.trees.tree import Tree
 
@@ -29,6 +31,15 @@ _COLUMNS = 10
 _UNSAFE = re.compile(r"[\\|()]")
 _ESCAPED = re.compile(r"\\u([0-9a-f]{4,6});")
 _BIT = re.compile(r"(?P<opened>(?:\([^()]*)*)\*(?P<closed>\)*)", re.DOTALL)
+
+
+class CoNLLU(Output):
+    """The best tree as CoNLL-U."""
+
+    suffix = ".conllu"
+
+    def line(self, ranking: Ranking, number: int) -> str:
+        return to_conllu(ranking.parsed_sentence()).removesuffix("\n")
 
 
 def to_conllu(sentence: ParsedSentence) -> str:

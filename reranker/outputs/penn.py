@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from reranker.outputs.output import Output
+from reranker.ranking import Ranking
 from reranker.trees.tree import Tree
 
 WIDTH = 80
+
+
+class Pretty(Output):
+    """The best tree over several lines."""
+
+    has_probabilities = False
+    suffix = ".mrg"
+
+    def line(self, ranking: Ranking, number: int) -> str:
+        tree = ranking.parsed_sentence().tree
+        return pretty(tree) if tree else ranking.fallback
 
 
 def pretty(tree: Tree, width: int = WIDTH) -> str:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from reranker.ranking import SCORE_DECIMALS
+from reranker.outputs.output import Output
+from reranker.ranking import SCORE_DECIMALS, Ranking
 from reranker.ranking.sentence import ParsedSentence
 
 VERSION = 1
 """The version, increased when a field changes its meaning or is removed."""
+
+
+class Json(Output):
+    """The best tree with its words and constituents, as JSON."""
+
+    def line(self, ranking: Ranking, number: int) -> str:
+        sentence = to_dict(ranking.parsed_sentence())
+        return json.dumps(sentence, ensure_ascii=False, allow_nan=False)
 
 
 def to_dict(sentence: ParsedSentence) -> dict[str, Any]:

@@ -109,6 +109,20 @@ class ParserChoice:
         }
         return {name: identity for name, identity in found.items() if identity}
 
+    def identity(self) -> dict[str, Any]:
+        """Return everything on which the parsers' lists depend, as plain data. Raises
+        InputError."""
+        settings = self.settings
+        return {
+            "parser": self.names,
+            "parser_model": self.model_identities(),
+            "parser_command": self.command,
+            "candidates": settings.candidates,
+            "overparsing": settings.overparsing,
+            "format": settings.options.format,
+            "beam": settings.options.beam,
+        }
+
     def create(self) -> Parser:
         """Create the parser, or several whose candidates are pooled. Raises InputError."""
         models = self.models

@@ -12,7 +12,7 @@ from reranker.nbest import NBest
 from reranker.nbest.candidates import score_warnings
 from reranker.nbest.data import Origin
 from reranker.outputs.drawn import drawings
-from reranker.outputs.registry import format_ranking
+from reranker.outputs.output import output_of
 from reranker.outputs.spans import constituents
 from reranker.ranking import Scored
 from reranker.ranking.confidence import DECIMALS
@@ -184,14 +184,15 @@ class _OutputWriter(AnswerWriter):
 
     def __init__(self, output: str, *given: Any) -> None:
         super().__init__(*given)
-        self._output = output
+        self._output = output_of(output)
 
     @property
     def is_certainty_wanted(self) -> bool:
-        return self._output != "best"
+        return self._output.has_probabilities
 
     def entry(self, place: int, ranking: Ranking, nbest: NBest) -> bytes:
-        text = format_ranking(ranking, self._output, place + 1)
+        heading = "" if place else self._output.begin()
+        text = heading + self._output.line(ranking, place + 1)
         return f"{text}\n".encode("utf-8", "replace")
 
     def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from reranker.commands import answers
 from reranker.errors import InputError
-from reranker.outputs.registry import format_ranking
-from reranker.ranking import Ranking
+from reranker.files.records import AnswerCounts
+from reranker.work.sinks import TextSink
 
 
 def write(path: Path, content: str | bytes) -> str:
@@ -46,15 +47,17 @@ def bllip(*lists: Iterable[str]) -> str:
     return "".join(blocks)
 
 
-def break_off_after(sentences: int, patch: pytest.MonkeyPatch) -> None:
-    """Let `rerank` find its input unusable once so many answers are formatted."""
-    given = 0
+def break_off_after(
+    sentences: int,
+    patch: pytest.MonkeyPatch,
+    error: BaseException | None = None,
+) -> None:
+    """Let a command fail once this number of answers is written."""
+    write, given = TextSink.write, itertools.count(1)
 
-    def break_off(ranking: Ranking, output: str, *place: int, **form: bool) -> str:
-        nonlocal given
-        given += 1
-        if given > sentences:
-            raise InputError("unusable from here")
-        return format_ranking(ranking, output, *place, **form)
+    def break_off(sink: TextSink[Any], answer: Any, counts: AnswerCounts, digest: str) -> None:
+        if next(given) > sentences:
+            raise error or InputError("unusable from here")
+        write(sink, answer, counts, digest)
 
-    patch.setattr(answers, "format_ranking", break_off)
+    patch.setattr(TextSink, "write", break_off)

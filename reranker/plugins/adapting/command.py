@@ -4,6 +4,7 @@ treebank of it."""
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import os
 from collections.abc import Sequence
@@ -13,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import parser_flags
 from reranker.commands.arguments import add_threads, counted
-from reranker.commands.progress import Bar, loading, rejection
-from reranker.commands.text_files import checked_text
+from reranker.commands.progress import Bar, ProgressBar, loading, rejection
 from reranker.errors import InputError
 from reranker.files.claim import claimed
 from reranker.files.opening import file_sha256
@@ -22,8 +22,8 @@ from reranker.files.output import make_folder, open_whole, output_paths, standar
 from reranker.languages import language_name
 from reranker.process.flags import number_from, weight, whole_number
 from reranker.ranking import Weighing
-from reranker.text.reading import Text
 from reranker.trees.treebank import treebank_files
+from reranker.work.texts import ParsedText, TextSettings, checked_text
 
 if TYPE_CHECKING:
     from reranker.pipeline import Reranker
@@ -112,15 +112,14 @@ def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int
         with loading(counted(len(named.paths), "model")):
             return _reranker(named.paths, named.weighing, arguments)
 
-    parser, jobs = parser_flags.choice(arguments).create(), parser_flags.jobs(arguments)
-    language = getattr(parser, "language", None) or arguments.language
-    gold = _gold(arguments, named.paths, language)
-    settings, ranked = _settings(arguments, named), work / "ranked.jsonl"
-    stages.begin(work, settings, [path.stem for path in named.paths])
-    if not ranked.exists():
-        text = Text(arguments.text, "tokens", longest=arguments.longest)
-        with Bar("parsing and choosing", " sentences") as bar:
-            stages.rank(text, parser, jobs, load, settings, ranked, bar.add)
+    settings = TextSettings("tokens", "gum", arguments.longest, arguments.jobs, refuses_faults=True)
+    text = ParsedText(arguments.text, settings, parser_flags.choice(arguments))
+    with contextlib.closing(text):
+        gold = _gold(arguments, named.paths, text.language)
+        known, ranked = _settings(arguments, named), work / "ranked.jsonl"
+        stages.begin(work, known, [path.stem for path in named.paths])
+        if not ranked.exists():
+            stages.rank(text, named, load(), ranked, ProgressBar(text))
     made, refused = stages.chosen(ranked)
     for sentence in refused:
         rejection(f"rerank: {sentence}")
@@ -174,7 +173,8 @@ def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, 
     """Return everything that lists and choices depend on: a stopped run is resumed only with the
     same settings."""
     return {
-        **parser_flags.identity(parser_flags.choice(arguments), arguments),
+        **parser_flags.choice(arguments).identity(),
+        "longest": arguments.longest,
         "text": [file_sha256(name) for name in arguments.text],
         "models": {path.stem: file_sha256(path) for path in named.paths},
         "weighing": named.weighing.signature(),

@@ -7,23 +7,25 @@ import glob
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reranker.checkpoints.ensemble_file import WeighedModels
 from reranker.errors import InputError
-from reranker.files.journal import open_output
 from reranker.files.output import always, check_own, make_folder, never, open_whole, record_in
 from reranker.files.text import read_lines
 from reranker.nbest import NBest, ReadOptions, read_nbest
-from reranker.outputs.registry import format_ranking, written
-from reranker.parsers.parser import Parser
-from reranker.parsers.running import ParsedLists
 from reranker.pipeline import Reranker
-from reranker.text.reading import Refused, TextSentence
+from reranker.text.reading import Refused
 from reranker.trees.linearize import TaggedTree, linearize_tagged
 from reranker.trees.tree import Tree
+from reranker.work import loop
+from reranker.work.loop import Progress
+from reranker.work.ranking import Rank, RankSettings
+from reranker.work.sinks import Destination, TextSink
+from reranker.work.texts import ParsedText
 
 REPORT, TITLE = "report.md", "# Adapted models"
 _OTHER_OUT = "choose another --out"
@@ -102,31 +104,13 @@ def training_folder(work: Path, model: str, settings: Mapping[str, Any]) -> Path
 
 
 def rank(
-    sentences: Iterable[TextSentence],
-    parser: Parser,
-    jobs: int,
-    load: Callable[[], Reranker],
-    settings: Mapping[str, Any],
-    out: Path,
-    done: Callable[[int], None],
+    lists: ParsedText, models: WeighedModels, reranker: Reranker, out: Path, progress: Progress
 ) -> None:
-    """Parse and rank every sentence and write its ranking to ``out``, as `rerank --output ranked`
-    does; the same call resumes an interrupted one. ``done`` is called with the number of sentences
-    that are finished."""
-    whole = (each._replace(problem=each.problem or each.fault) for each in sentences)
-    parsing = ParsedLists(parser, whole, jobs)
-    skipped = iter(parsing.skip, None)
-    try:
-        with open_output(out, True, settings) as output:
-            for _ in output.resumed(nbest.digest() for nbest in skipped):
-                done(1)
-            parsing.start()
-            for nbest, ranking in load().ranked_lists(parsing):
-                answer = format_ranking(ranking, "ranked")
-                output.write(answer, written(ranking), nbest.digest())
-                done(1)
-    finally:
-        parsing.close()
+    """Rank the lists of every sentence with the loaded models and write the rankings to ``out``, as
+    `rerank --output ranked` does; the same call resumes an interrupted one."""
+    job = Rank(reranker, RankSettings(models, models.weighing, output="ranked"))
+    sink = TextSink(job.settings.form, Destination(out, is_resumed=True))
+    loop.run(lists, job, sink, progress)
 
 
 def chosen(ranked: Path) -> tuple[list[Choice], list[Refused]]:

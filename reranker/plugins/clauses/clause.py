@@ -12,8 +12,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from reranker.errors import TreeError
 from reranker.outputs.upos import upos
-from reranker.plugins.grep.table import Table
 from reranker.trees.linearize import cleaned
+from reranker.trees.patterns.table import Table
 from reranker.trees.tree import Tree
 
 LABELS = ("S", "SBAR", "SINV", "SQ", "SBARQ")

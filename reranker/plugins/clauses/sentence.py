@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from reranker.parsers.parser import Parser
 from reranker.plugins.clauses import clause
 from reranker.plugins.clauses.clause import LABELS, Clause, Range
-from reranker.plugins.grep.given import given_parses, read_each
-from reranker.plugins.grep.matches import Words, matches
-from reranker.plugins.grep.parses import Parses
-from reranker.plugins.grep.pattern import Pattern
 from reranker.text.conventions import Convention
 from reranker.text.splitting import Form
+from reranker.trees.patterns.pattern import Pattern
 from reranker.trees.tree import Tree
+from reranker.work.given import answers, given_parses
+from reranker.work.loop import Identity
+from reranker.work.matches import Words, matches
+from reranker.work.parses import Parses
+from reranker.work.tree_files import TreeJob
 
 if TYPE_CHECKING:
     import nltk
@@ -52,6 +55,27 @@ class SentenceClauses(NamedTuple):
         return cls(parses.file, parses.line, parses.id, written.text, found)
 
 
+Found = tuple[Parses, SentenceClauses]
+
+
+class FindClauses(TreeJob[Found]):
+    """The job of finding clauses."""
+
+    def __init__(self, output: str = "", *, is_certain: bool = True) -> None:
+        """Take the name of the output. Unless ``is_certain``, probabilities are those of the trees,
+        not those of the parser's brackets."""
+        self._output, self._is_certain = output, is_certain
+
+    def identity(self) -> Identity:
+        return {"output": self._output}
+
+    def read(self, parses: Parses) -> Found:
+        """Return a sentence's trees and clauses. Raises TreeError as ``clause.clauses``."""
+        if not self._is_certain:
+            parses = replace(parses, certainty=None)
+        return parses, SentenceClauses.of(parses)
+
+
 def clauses(
     text: str | Iterable[Tree | nltk.Tree],
     *,
@@ -72,4 +96,4 @@ def clauses(
     Raises InputError if the parser or its model is missing.
     """
     parses = given_parses(text, form, words, parser, parser_model)
-    return [*read_each(parses, SentenceClauses.of)]
+    return [sentence for _, sentence in answers(FindClauses(), parses)]

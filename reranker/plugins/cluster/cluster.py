@@ -121,7 +121,7 @@ def _dataset(
         given |= {"to": job}
     else:
         worker = RankActor
-        checkpoints = [ray.put(path.read_bytes()) for path in job.models.paths]
+        checkpoints = [ray.put(path.read_bytes()) for path in job.settings.models.paths]
         given |= {"ranked": job, "checkpoints": checkpoints}
     places = [{"shard": place} for place in range(len(shards))]
     readers = min(len(shards), 1 + actors.most // _READERS_FOR)

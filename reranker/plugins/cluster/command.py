@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from reranker.checkpoints.ensemble_file import WeighedModels, named_models
-from reranker.commands import answers, nbest_files, parser_flags, text_files
+from reranker.commands import nbest_flags, parser_flags, ranking_flags, text_flags
 from reranker.commands.arguments import add_restore, counted, summary
 from reranker.commands.progress import Bar, message, rejection, status
 from reranker.errors import InputError
@@ -16,11 +15,11 @@ from reranker.languages import ENGLISH
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.writing import MOST_LINES
-from reranker.outputs.registry import needs_brackets
 from reranker.parsers.parser import language_of
 from reranker.process.flags import number_from, positive, whole_number
 from reranker.ranking.ranker import VERSION
 from reranker.text.conventions import convention_of
+from reranker.work.ranking import RankSettings
 
 if TYPE_CHECKING:
     from reranker.plugins.cluster.parts import ClusterOutcome, Shard
@@ -75,9 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: text)"
     )
     add("--form", choices=("text", "sentences", "tokens"), default="text", help=text)
-    text_files.add_words(parser, "of --text: ")
+    text_flags.add_words(parser, "of --text: ")
     parser_flags.add_choice(parser, longest=200)
-    nbest_files.add_reading_arguments(parser)
+    nbest_flags.add_reading_arguments(parser)
     text = "rank nothing: convert --nbest as `rerank convert --to NAME` does"
     add("--to", choices=FORMATS, metavar="NAME", help=text)
     add(
@@ -86,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="lines per list, for --to opennmt",
     )
-    answers.add_ranking_arguments(parser)
+    ranking_flags.add_ranking_arguments(parser)
     add_restore(parser)
     text = (
         "local: this machine alone; auto, HOST:PORT or ray://HOST:PORT: a cluster that runs "
@@ -118,10 +117,9 @@ def _bounds(text: str) -> tuple[int, int]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Rerank every file; return the exit code."""
-    answers.check(arguments)
     _check_input(arguments)
     _require("rerank cluster", "fsspec", "ray", "pyarrow")
-    named = None if arguments.to else _models(arguments)
+    ranking = None if arguments.to else _ranking(arguments)
     with status("looking for files"):
         from reranker.plugins.cluster import parts
         from reranker.plugins.cluster.parts import (
@@ -135,11 +133,12 @@ def run(arguments: argparse.Namespace) -> int:
 
         files, storage = expanded(arguments.nbest or arguments.text), Storage(arguments.out)
         storage.check_writable()
-        settings = _settings(arguments, named)
-        output = arguments.output
-        if arguments.to:
-            output = "ranked" if arguments.to == "jsonl" else "lists"
-        wanted = shards(files, output, settings, arguments.block)
+        settings = _settings(arguments, ranking)
+        if ranking is None:
+            suffix = ".jsonl" if arguments.to == "jsonl" else ".txt"
+        else:
+            suffix = ranking.form.suffix
+        wanted = shards(files, suffix, settings, arguments.block)
         names = [name for shard in wanted for name in (shard.name, shard.record)]
         if replaced := storage.written_input(files, names, FOLDER):
             raise InputError(f"{replaced}: is also an output; give --out another folder")
@@ -153,7 +152,7 @@ def run(arguments: argparse.Namespace) -> int:
             complete = f"{counted(len(outcome.records), 'file')} of {len(wanted)}"
             message(f"rerank: {complete} complete already")
         if missing:
-            _run(arguments, named, missing, outcome)
+            _run(arguments, ranking, missing, outcome)
         outcome.write_rejected(storage, wanted)
     return _report(arguments, storage.path(REJECTED), outcome, wanted, missing)
 
@@ -187,14 +186,12 @@ def _report(
     return 1 if outcome.failed or any(wrong) else 0
 
 
-def _models(arguments: argparse.Namespace) -> WeighedModels:
-    """Return the models with everything that actors need. Raises InputError."""
+def _ranking(arguments: argparse.Namespace) -> RankSettings:
+    """Return the settings with everything that actors need. Raises InputError."""
     from reranker.plugins.cluster.work import self_contained
 
     names = parser_flags.models(arguments) if arguments.text else arguments.models
-    named = named_models(names, arguments.combine, arguments.sha256)
-    weighing = named.weighing.replaced(arguments.lm_weight, arguments.criterion)
-    return self_contained(named, weighing)
+    return self_contained(ranking_flags.settings(arguments, names))
 
 
 def _check_input(arguments: argparse.Namespace) -> None:
@@ -216,24 +213,24 @@ def _check_input(arguments: argparse.Namespace) -> None:
             raise InputError(f"--to {arguments.to} needs --to-beam K")
 
 
-def _restores(arguments: argparse.Namespace) -> bool:
-    return arguments.restore or needs_brackets(arguments.output)
+def _restores(arguments: argparse.Namespace, ranking: RankSettings) -> bool:
+    return arguments.restore or ranking.form.needs_brackets
 
 
-def _settings(arguments: argparse.Namespace, named: WeighedModels | None) -> dict[str, Any]:
+def _settings(arguments: argparse.Namespace, ranking: RankSettings | None) -> dict[str, Any]:
     """Return everything besides the file that answers depend on."""
-    if named is None:
+    if ranking is None:
         conversion = ("format", "repair", "beam", "to", "to_beam")
         return {"version": VERSION, **{name: getattr(arguments, name) for name in conversion}}
-    known = named.calibration if arguments.output == "ranked" else None
+    known = ranking.models.calibration if ranking.form.has_all_candidates else None
     names = ("format", "repair", "beam", "output", "top", "token_scores", "combine", "precision")
     return {
         "version": VERSION,
-        "models": list(named.sha256),
+        "models": list(ranking.models.sha256),
         **(_text_settings(arguments) if arguments.text else {}),
         **{name: getattr(arguments, name) for name in names},
-        "restore": _restores(arguments),
-        **asdict(named.weighing),
+        "restore": _restores(arguments, ranking),
+        **asdict(ranking.weighing),
         "confidence": asdict(known) if known else None,
     }
 
@@ -242,7 +239,8 @@ def _text_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     names = ("form", "words")
     return {
         **{name: getattr(arguments, name) for name in names},
-        **parser_flags.identity(parser_flags.choice(arguments), arguments),
+        **parser_flags.choice(arguments).identity(),
+        "longest": arguments.longest,
     }
 
 
@@ -257,7 +255,7 @@ def _language(arguments: argparse.Namespace) -> str:
 
 def _run(
     arguments: argparse.Namespace,
-    named: WeighedModels | None,
+    ranking: RankSettings | None,
     missing: list[Shard],
     outcome: ClusterOutcome,
 ) -> None:
@@ -267,9 +265,8 @@ def _run(
         from reranker.plugins.cluster.storage import absolute
         from reranker.plugins.cluster.work import ConvertTask, ShardReader, TextOptions
 
-    options: ReadOptions | TextOptions = nbest_files.options(
-        arguments, named is not None and _restores(arguments)
-    )
+    restore = ranking is not None and _restores(arguments, ranking)
+    options: ReadOptions | TextOptions = nbest_flags.options(arguments, restore=restore)
     if arguments.text:
         words = arguments.words or convention_of(_language(arguments))
         options = TextOptions(arguments.form, words, arguments.longest)
@@ -277,12 +274,12 @@ def _run(
     with connection.connected(arguments.address):
         least, most = arguments.actors
         # One that converts computes with one core.
-        cores = arguments.cores or (1 if named is None else None)
+        cores = arguments.cores or (1 if ranking is None else None)
         actors = connection.actors(least, most, cores, arguments.gpus)
         job = (
             ConvertTask(arguments.to, arguments.to_beam)
-            if named is None
-            else _ranked(arguments, named, actors.cores)
+            if ranking is None
+            else _ranked(arguments, ranking, actors.cores)
         )
         with Bar("files", total=len(missing)) as bar:
             done = len(outcome.records)
@@ -301,22 +298,13 @@ def _run(
         )
 
 
-def _ranked(arguments: argparse.Namespace, named: WeighedModels, cores: int) -> RankTask:
+def _ranked(arguments: argparse.Namespace, ranking: RankSettings, cores: int) -> RankTask:
     from reranker.plugins.cluster.work import RankTask
 
     device = "cpu" if arguments.device == "auto" and not arguments.gpus else arguments.device
-    return RankTask(
-        models=named,
-        combination=arguments.combine,
-        device=device,
-        threads=cores,
-        precision=arguments.precision,
-        output=arguments.output,
-        token_scores=arguments.token_scores,
-        top=arguments.top,
-        parser=parser_flags.choice(arguments).resolved() if arguments.text else None,
-        jobs=arguments.jobs or cores,
-    )
+    parser = parser_flags.choice(arguments).resolved() if arguments.text else None
+    settings = replace(ranking, device=device, threads=cores)
+    return RankTask(settings, parser, arguments.jobs or cores)
 
 
 def serve(settings: Settings, address: str | None) -> int:

@@ -11,8 +11,8 @@ from ray.data import ActorPoolStrategy
 from reranker.checkpoints.ensemble_file import ModelNames, named_models
 from reranker.errors import InputError
 from reranker.nbest import from_candidates
-from reranker.outputs.registry import format_ranking
-from reranker.plugins.cluster.work import RankTask, loaded, self_contained
+from reranker.plugins.cluster.work import loaded, self_contained
+from reranker.work.ranking import Rank, RankSettings
 
 if TYPE_CHECKING:
     import pyarrow
@@ -56,15 +56,9 @@ def map_lists(
     weighing = named.weighing.replaced(lm_weight)
     if weighing.lm_weight < 1 and parser_scores is None:
         raise InputError(f"lm_weight {weighing.lm_weight:g} needs parser_scores to mix with")
-    ranked = RankTask(
-        models=self_contained(named, weighing),
-        combination="sum",
-        device="auto" if gpus else "cpu",
-        threads=cores,
-        precision="fast",
-        output=output,
-        token_scores=False,
-        top=None,
+    device = "auto" if gpus else "cpu"
+    settings = self_contained(
+        RankSettings(named, weighing, device=device, threads=cores, output=output)
     )
     return dataset.map_batches(
         _ListRanker,
@@ -74,7 +68,7 @@ def map_lists(
         num_cpus=cores,
         num_gpus=gpus,
         fn_constructor_kwargs={
-            "ranked": ranked,
+            "settings": settings,
             "checkpoints": [ray.put(path.read_bytes()) for path in named.paths],
             "candidates": candidates,
             "parser_scores": parser_scores,
@@ -87,12 +81,13 @@ class _ListRanker:
 
     def __init__(
         self,
-        ranked: RankTask,
+        settings: RankSettings,
         checkpoints: Sequence[Any],
         candidates: str,
         parser_scores: str | None,
     ) -> None:
-        self._reranker, self._output = loaded(ranked, checkpoints), ranked.output
+        self._job = Rank(loaded(settings, checkpoints), settings)
+        self._form = settings.form
         self._candidates, self._parser_scores = candidates, parser_scores
 
     def __call__(self, batch: pyarrow.Table) -> pyarrow.Table:
@@ -101,14 +96,13 @@ class _ListRanker:
         if self._parser_scores is not None:
             scores = batch.column(self._parser_scores).to_pylist()
         lists = map(from_candidates, trees, scores)
-        top = None if self._output == "ranked" else 1
-        rankings = list(self._reranker.rerank_lists(lists, top=top))
+        rankings = [ranking for _, ranking in self._job.answers(lists)]
         best = [ranking.best for ranking in rankings]
         values: tuple[list[Any], ...] = (
             [ranking.tree for ranking in rankings],
             [each.index if each else None for each in best],
             [each.score if each else None for each in best],
-            [format_ranking(ranking, self._output) for ranking in rankings],
+            [self._form.line(ranking, number) for number, ranking in enumerate(rankings, 1)],
         )
         for name, column in zip(_ADDED, values, strict=True):
             batch = batch.append_column(name, [column])

@@ -39,7 +39,6 @@ _PACKED = (".gz", ".zst")
 _LONGEST_NAME = 255 - len(".sha256")  # bytes; its record has a longer name
 _SHA256 = re.compile("[0-9a-f]{64}")
 _STRANGE = re.compile(r"[\\\x00-\x1f\x7f]")
-_SUFFIXES = {"best": ".mrg", "pretty": ".mrg", "conllu": ".conllu", "lists": ".txt"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +68,11 @@ class Shard:
 
 
 def shards(
-    files: Mapping[str, str], output: str, settings: Mapping[str, Any], block: int
+    files: Mapping[str, str], suffix: str, settings: Mapping[str, Any], block: int
 ) -> list[Shard]:
     """Return the shards of input files, which come with an identifier of their content.
 
-    An output is named like its input, without ``.gz`` and with a suffix that says what it is; its
+    An output is named like its input, without ``.gz`` and with the ``suffix`` of the output; its
     folder is that of the input below the folder that all inputs share. Raises InputError for a name
     that cannot be one below the output folder, and if two exclude each other.
     """
@@ -87,10 +86,10 @@ def shards(
     urls: dict[str, str] = {}
     made = []
     for place, (url, identity) in zip(places, files.items(), strict=True):
-        stem, suffix = os.path.splitext("/".join(place[shared:]).lstrip("/"))
-        if suffix in _PACKED:
-            stem, suffix = os.path.splitext(stem)
-        name = stem + _SUFFIXES.get(output, ".jsonl")
+        stem, packed = os.path.splitext("/".join(place[shared:]).lstrip("/"))
+        if packed in _PACKED:
+            stem, _ = os.path.splitext(stem)
+        name = stem + suffix
         if name in urls:
             raise InputError(f"{urls[name]} and {url} would both be written as {name}")
         if problem := _problem(name, place[-1], is_remote=not is_local(url)):

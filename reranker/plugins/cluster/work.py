@@ -17,25 +17,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reranker.checkpoints.ensemble_file import WeighedModels
 from reranker.errors import RerankError
 from reranker.files.opening import file_sha256
+from reranker.files.records import AnswerCounts
 from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.nbest.writing import list_text
-from reranker.outputs.registry import format_ranking, written
+from reranker.outputs.output import Output
 from reranker.parsers.choice import ParserChoice
 from reranker.parsers.running import ParsedLists
 from reranker.plugins.cluster.parts import FinishedBlock, FinishedShard, Shard, join
 from reranker.plugins.cluster.storage import Storage, open_text
-from reranker.ranking import Ranking, Weighing
+from reranker.ranking import Ranking
 from reranker.text.conventions import Convention
 from reranker.text.reading import Text, TextSentence
 from reranker.text.splitting import Form
+from reranker.work import loop
+from reranker.work.ranking import Rank, RankSettings
+from reranker.work.sinks import ListSink
+from reranker.work.sources import Memory
 
-if TYPE_CHECKING:  # they import torch, which readers do without
-    from reranker.checkpoints.members import Precision
+if TYPE_CHECKING:  # it imports torch, which readers do without
     from reranker.pipeline import Reranker
-    from reranker.ranking.ranker import Combination
 
 Batch = dict[str, Any]  # columns of rows, as Ray Data passes them
 
@@ -131,48 +133,37 @@ def _text(url: str, options: TextOptions, warn: Callable[[str], None]) -> Iterat
 class RankTask:
     """The things to compute for each sentence, and how."""
 
-    models: WeighedModels
-    """Includes the hash of each checkpoint, so the place of the files does not matter."""
-    combination: Combination
-    device: str
-    threads: int
-    precision: Precision
-    output: str
-    token_scores: bool
-    top: int | None
+    settings: RankSettings
+    """Has the hash of each checkpoint, so the place of the files does not matter."""
     parser: ParserChoice | None = None  # the parser for text; None for n-best lists
     jobs: int = 1  # parsers that run at once
 
 
-def self_contained(named: WeighedModels, weighing: Weighing) -> WeighedModels:
-    """Return models with everything that actors, who see no other files, need: the hash of each
+def self_contained(settings: RankSettings) -> RankSettings:
+    """Return settings with everything that actors, who see no other files, need: the hash of each
     checkpoint. Raises InputError."""
-    hashes = named.sha256 or tuple(map(file_sha256, named.paths))
-    return replace(named, sha256=hashes, weighing=weighing)
+    models = settings.models
+    hashes = models.sha256 or tuple(map(file_sha256, models.paths))
+    return replace(settings, models=replace(models, sha256=hashes))
 
 
-def loaded(ranked: RankTask, checkpoints: Sequence[Any]) -> Reranker:
+def loaded(settings: RankSettings, checkpoints: Sequence[Any]) -> Reranker:
     """Load the ensemble; ``checkpoints`` are the files' bytes, or references to bytes in Ray's
     object store, so that the machine need not have them on disk. Raises RerankError."""
     # Lanes use the cores that the actor has, not threads within a product.
     os.environ["OMP_NUM_THREADS"] = "1"
-    from reranker.pipeline import Reranker
-
     folder = tempfile.mkdtemp(prefix="rerank-")
     try:
         paths = []
-        for place, (path, content) in enumerate(zip(ranked.models.paths, checkpoints, strict=True)):
+        for place, (path, content) in enumerate(
+            zip(settings.models.paths, checkpoints, strict=True)
+        ):
             # Numbered: checkpoints of two folders can have one name.
             paths.append(Path(folder, str(place), path.name))
             paths[-1].parent.mkdir()
             paths[-1].write_bytes(content if isinstance(content, bytes) else _fetched(content))
-        return Reranker.of(
-            replace(ranked.models, paths=tuple(paths)),
-            ranked.combination,
-            ranked.device,
-            ranked.threads,
-            ranked.precision,
-        )
+        models = replace(settings.models, paths=tuple(paths))
+        return replace(settings, models=models).load()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -214,6 +205,18 @@ class _Actor(ABC):
         """Yield the answers to a block; ``first`` is the place of its first sentence."""
 
 
+class _Answers(ListSink[_Answer]):
+    """The texts of rankings, with their counts."""
+
+    def __init__(self, form: Output) -> None:
+        self._form = form
+
+    def write(self, answer: Any, counts: AnswerCounts, digest: str) -> None:
+        """Keep the text of a ranking."""
+        text = self._form.line(answer, len(self) + 1) + "\n"
+        self.append((answer, counts.totals(), text))
+
+
 class RankActor(_Actor):
     """An actor: it loads the ensemble once, then ranks block after block."""
 
@@ -223,17 +226,15 @@ class RankActor(_Actor):
         """Take ``checkpoints`` as ``loaded`` does."""
         super().__init__(shards, out)
         self._ranked = ranked
-        self._reranker = loaded(ranked, checkpoints)
+        self._reranker = loaded(ranked.settings, checkpoints)
         self._parser = ranked.parser.create() if ranked.parser else None
 
-    def _answers(self, first: int, sentences: list[Any]) -> Iterator[_Answer]:
-        ranked = self._ranked
-        for ranking in self._reranker.rerank_lists(
-            self._lists(first, sentences),
-            token_scores=ranked.token_scores,
-            top=ranked.top if ranked.output == "ranked" else 1,
-        ):
-            yield ranking, written(ranking).counts(), format_ranking(ranking, ranked.output) + "\n"
+    def _answers(self, first: int, sentences: list[Any]) -> Iterable[_Answer]:
+        settings = self._ranked.settings
+        answers = _Answers(settings.form)
+        lists = Memory(self._lists(first, sentences))
+        loop.run(lists, Rank(self._reranker, settings), answers)
+        return answers
 
     def _lists(self, first: int, sentences: list[Any]) -> Iterable[NBest]:
         """Yield the lists; sentences of text are parsed while others are ranked."""

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.commands.arguments import add_output, add_threads, counted
-from reranker.commands.progress import Bar, loading, message
-from reranker.commands.resuming import opened_output, skip_written
+from reranker.commands.arguments import add_output, add_threads, counted, destination
+from reranker.commands.progress import ProgressBar, loading, message
 from reranker.errors import InputError
-from reranker.files.journal import journaled_path
 from reranker.files.opening import file_sha256, input_digest, text_digest
-from reranker.files.records import Written
+from reranker.files.records import AnswerCounts
 from reranker.files.text import open_text, read_lines
 from reranker.nbest.tokens_file import read_sentences
 from reranker.nbest.words import split_words
+from reranker.outputs.form import Form
 from reranker.process.flags import number_from, positive
+from reranker.work import loop
+from reranker.work.loop import Identity, Job
+from reranker.work.sinks import TextSink
+from reranker.work.sources import Memory
 
 if TYPE_CHECKING:
     from reranker.plugins.generation.beam_search import Hypothesis
@@ -32,8 +34,6 @@ EXAMPLES = """examples:
 
 exit status: 0 success, 1 a sentence has no words, 2 unusable files or flags, 3 out of
 memory, 130 interrupted"""
-
-_OUTPUT, _NO_WORDS = Written(0, 0, 0, 0), Written(None, 0, 0, 0)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     if count > arguments.beam:
         raise InputError(f"--nbest {count}: a beam of {arguments.beam} has no more outputs")
     paths = named_models(arguments.models).paths
-    out = journaled_path(arguments.out, [arguments.source, *paths])
+    out = destination(arguments, [arguments.source], paths)
     with loading("PyTorch"):
         import torch
 
@@ -82,29 +82,16 @@ def run(arguments: argparse.Namespace) -> int:
     if more:
         raise InputError(f"--device {arguments.device}: generating uses a single device")
     members = load_generators(paths, str(device))
+    is_parser = members[0].vocabulary.task == "parsing"
+    sentences = _Sentences(arguments.source, is_parser=is_parser)
+    beam = BeamSettings(arguments.beam, arguments.length_power)
     settings = {
         "models": [file_sha256(path) for path in paths],
-        "source": input_digest(arguments.source),
         "search": [arguments.beam, count, arguments.length_power, arguments.format],
     }
-    counts = Counter[str]()
-    with opened_output(out, arguments, [arguments.source], settings) as output:
-        is_parser = members[0].vocabulary.task == "parsing"
-        sentences = _sentences(arguments.source, is_parser)
-        for _, record in skip_written(output, sentences):
-            counts.update(record.counts())
-        given, read = itertools.tee(sentences)
-        beam = BeamSettings(arguments.beam, arguments.length_power)
-        lists = generate(members, read, beam, str(device))
-        with Bar("generating", " sentences") as bar:
-            bar.add(counts["sentences"])
-            for outputs in lists:
-                words = next(given)
-                text = _text(counts["sentences"], words, outputs[:count], arguments.format)
-                record = _OUTPUT if words else _NO_WORDS
-                output.write(text, record, words.digest())
-                counts.update(record.counts())
-                bar.add(1)
+    job = _Generate(lambda read: generate(members, read, beam, str(device)), count, settings)
+    form = _Text() if arguments.format == "text" else _Fairseq()
+    counts = loop.run(sentences, job, TextSink(form, out), ProgressBar(sentences))
     if empty := counts["failed"]:
         are_empty = f"{counted(empty, 'sentence')} without words {'has' if empty == 1 else 'have'}"
         message(f"rerank: {are_empty} no output")
@@ -119,18 +106,63 @@ class _Sentence(tuple[str, ...]):
         return text_digest(*self)
 
 
-def _sentences(source: str, is_parser: bool) -> Iterator[_Sentence]:
-    """Yield the sentences; those for a parser are spelled as in trees."""
-    if is_parser:
-        return (_Sentence(sentence.words) for sentence in read_sentences(source))
-    lines = read_lines(open_text(source, streams=True))
-    return (_Sentence(split_words(line)) for line in lines)
+class _Sentences(Memory[_Sentence]):
+    """The sentences of a file; those for a parser are spelled as in trees."""
+
+    def __init__(self, source: str, *, is_parser: bool) -> None:
+        self._source = source
+        if is_parser:
+            words: Iterable[Sequence[str]] = (each.words for each in read_sentences(source))
+        else:
+            words = map(split_words, read_lines(open_text(source, streams=True)))
+        super().__init__(map(_Sentence, words))
+
+    def identity(self) -> Identity:
+        return {"source": input_digest(self._source)}
 
 
-def _text(number: int, words: Sequence[str], outputs: Sequence[Hypothesis[str]], form: str) -> str:
-    """Return a sentence's outputs, without the last line break."""
-    if form == "text":
-        return "\n".join(" ".join(each.tokens) for each in outputs)
-    from reranker.plugins.generation.beam_search import fairseq_text
+Outputs = Sequence["Hypothesis[str]"]
 
-    return fairseq_text(number, words, outputs)
+
+class _Generate(Job[_Sentence, tuple[_Sentence, Outputs]]):
+    """The job of generating the ``count`` best outputs."""
+
+    def __init__(
+        self,
+        generate: Callable[[Iterator[_Sentence]], Iterator[Outputs]],
+        count: int,
+        settings: Identity,
+    ) -> None:
+        self._generate, self._count, self._settings = generate, count, settings
+
+    def identity(self) -> Identity:
+        return self._settings
+
+    def answers(
+        self, sentences: Iterable[_Sentence]
+    ) -> Iterator[tuple[_Sentence, tuple[_Sentence, Outputs]]]:
+        """Generate, several sentences at once."""
+        given, read = itertools.tee(sentences)
+        for outputs in self._generate(read):
+            words = next(given)
+            yield words, (words, outputs[: self._count])
+
+    def counts(self, sentence: _Sentence, answer: object) -> AnswerCounts:
+        """Count a sentence without words as failed."""
+        return AnswerCounts(0 if sentence else None, 0, 0, 0)
+
+
+class _Text(Form[tuple[_Sentence, Outputs]]):
+    """The outputs alone, a line each."""
+
+    def line(self, answer: tuple[_Sentence, Outputs], number: int) -> str:
+        return "\n".join(" ".join(each.tokens) for each in answer[1])
+
+
+class _Fairseq(Form[tuple[_Sentence, Outputs]]):
+    """The lines of fairseq."""
+
+    def line(self, answer: tuple[_Sentence, Outputs], number: int) -> str:
+        from reranker.plugins.generation.beam_search import fairseq_text
+
+        return fairseq_text(number - 1, *answer)

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import itertools
+import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from reranker.commands import tree_flags
 from reranker.errors import InputError
 from reranker.files.opening import input_digest
 from reranker.files.visible import visible
-from reranker.plugins.grep.many import counts, found_by_each, matrix, read_patterns
-from reranker.plugins.grep.matches import Match, Words, matches
-from reranker.plugins.grep.parses import Parses
-from reranker.plugins.grep.pattern import Pattern
-from reranker.plugins.grep.tree_files import TreeFiles, groups
-from reranker.plugins.grep.tree_files import add_arguments as add_files
+from reranker.outputs.form import Form, Rows
+from reranker.plugins.grep.many import Found, Matrix, Search, read_patterns
 from reranker.process.flags import weight
+from reranker.trees.patterns.pattern import Pattern
 from reranker.trees.tree import Tree
+from reranker.work.matches import Match, Words
+from reranker.work.parses import Parses
 
 EXAMPLES = """examples:
   rerank grep 'NP < (SBAR < WHNP)' essay.txt
@@ -40,7 +40,9 @@ read; 2 not a pattern, or unusable files; 3 out of memory; 130 interrupted; 141 
 standard output closed it"""
 
 USAGE = "%(prog)s PATTERN FILE [FILE ...] [flags]"
-GROUPS = groups("pattern files --patterns --as --at-least --count --json --out --resume --language")
+GROUPS = tree_flags.groups(
+    "pattern files --patterns --as --at-least --count --json --out --resume --language"
+)
 GROUPS["output"] = "--csv"
 
 _MATCH, _PLACE, _PLAIN = "\033[1;31m", "\033[35m", "\033[0m"
@@ -49,7 +51,7 @@ _MATCH, _PLACE, _PLAIN = "\033[1;31m", "\033[35m", "\033[0m"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank grep`` to ``parser``."""
     parser.add_argument("pattern", metavar="PATTERN", help="in the language of tgrep2 and tregex")
-    add_files(parser)
+    tree_flags.add_arguments(parser)
     text = (
         "take the patterns of this file instead of PATTERN, a line for each, name<TAB>pattern or "
         "the pattern alone, and count the matches of each in each sentence: a table with tabs"
@@ -89,95 +91,129 @@ class _WithoutPattern(argparse.Action):
 
 def run(arguments: argparse.Namespace) -> int:
     """Write matches, or the counts of each file when it is finished; return the exit code."""
-    if arguments.patterns:
-        return _many(arguments)
-    if arguments.csv:
-        raise InputError("--csv is for --patterns")
-    pattern, least = Pattern(arguments.pattern), arguments.at_least
-    in_colour = arguments.out is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-    def lines(parses: Parses) -> str:
-        found = [each for each in matches(pattern, parses, names=True) if _is_likely(each, least)]
-        words = Words.of(parses) if found else None
-        if words is None:
-            return ""
-        if arguments.json:
-            return "".join(_json(parses, words, match) for match in found)
-        return "".join(_line(parses, words, match, in_colour, least) for match in found)
-
-    def numbers(parses: Parses) -> tuple[str, int, float]:
-        found = matches(pattern, parses)
-        likely = sum(_is_likely(each, least) for each in found)
-        expected = sum(1.0 if each.probability is None else each.probability for each in found)
-        return parses.file, likely, expected
-
-    with TreeFiles(arguments) as files:
-        flags = ("pattern", "at_least", "count", "json")
-        if arguments.count:
-            return files.write(numbers, _count_table, flags)
-        return files.write(lines, iter, flags, is_painted=in_colour and not arguments.json)
-
-
-def _many(arguments: argparse.Namespace) -> int:
-    """Write how often each of many patterns matches in each sentence, or all of their matches."""
-    if arguments.count:
+    if arguments.patterns and arguments.count:
         raise InputError("--count is for one pattern; --patterns counts in each sentence")
-    files = [arguments.pattern, *(arguments.files or [])]
-    if files.count("-") and arguments.patterns == "-":
-        raise InputError("standard input (-) can be read only once")
-    patterns, least = read_patterns(arguments.patterns), arguments.at_least
-    arguments.files, arguments.pattern = files, input_digest(arguments.patterns)
-
-    def lines(parses: Parses) -> str:
-        words = Words.of(parses)
-        return "".join(
-            _json(parses, words, match, name)
-            for name, found in found_by_each(patterns, parses, names=True)
-            for match in found
-            if _is_likely(match, least)
-        )
-
-    with TreeFiles(arguments) as opened:
-        flags = ("pattern", "at_least", "json", "csv")
-        if arguments.json:
-            return opened.write(lines, iter, flags)
-        row = partial(counts, patterns, lambda match: _is_likely(match, least))
-        table = partial(matrix, [*patterns], with_commas=arguments.csv)
-        return opened.write(row, table, flags)
+    if arguments.csv and not arguments.patterns:
+        raise InputError("--csv is for --patterns")
+    settings = {name: getattr(arguments, name) for name in ("at_least", "count", "json", "csv")}
+    in_colour = arguments.out is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    likely = partial(_is_likely, least=arguments.at_least)
+    if arguments.patterns:
+        arguments.files = [arguments.pattern, *(arguments.files or [])]
+        if arguments.files.count("-") and arguments.patterns == "-":
+            raise InputError("standard input (-) can be read only once")
+        settings["pattern"] = input_digest(arguments.patterns)
+        patterns = read_patterns(arguments.patterns)
+    else:
+        settings["pattern"] = arguments.pattern
+        patterns = {"": Pattern(arguments.pattern)}
+    form: Form[Found]
+    if arguments.count:
+        form = _Counts(likely)
+    elif arguments.json:
+        form = _Json(likely)
+    elif arguments.patterns:
+        form = Matrix(patterns, likely, has_commas=arguments.csv)
+    else:
+        form = _Lines(likely, in_colour=in_colour)
+    job = Search(patterns, settings, has_names=isinstance(form, _Json | _Lines))
+    with contextlib.closing(tree_flags.open_files(arguments)) as files:
+        return tree_flags.write(arguments, files, job, form)
 
 
 def _is_likely(match: Match, least: float) -> bool:
     return match.probability is None or match.probability >= least
 
 
-def _count_table(counts: Iterator[tuple[str, int, float]]) -> Iterator[str]:
-    yield "file\tsentences\tmatches\texpected\n"
-    rows: list[tuple[int, int, float]] = []
-    for file, group in itertools.groupby(counts, key=lambda each: each[0]):
-        sentences = likely = 0
-        expected = 0.0
-        for _, likely_here, expected_here in group:
-            sentences += 1
-            likely += likely_here
-            expected += expected_here
-        rows.append((sentences, likely, expected))
-        yield f"{file}\t{sentences}\t{likely}\t{expected:.2f}\n"
-    if len(rows) > 1:
-        sentences, likely, expected = map(sum, zip(*rows, strict=True))
-        yield f"all\t{sentences}\t{likely}\t{expected:.2f}\n"
+class _Counts(Form[Found]):
+    """For each file its sentences, its matches and the number of matches to expect."""
+
+    is_table = True
+
+    def __init__(self, is_likely: Callable[[Match], bool]) -> None:
+        self._is_likely = is_likely
+        self._file = ""
+        self._rows: list[list[float]] = []  # sentences, matches and expected ones of each file
+
+    def begin(self) -> str:
+        return "file\tsentences\tmatches\texpected\n"
+
+    def plain(self, answer: Found) -> tuple[str, int, float]:
+        """Return the numbers of a sentence."""
+        ((_, found),) = answer.matches
+        expected = sum(1.0 if each.probability is None else each.probability for each in found)
+        return answer.parses.file, sum(map(self._is_likely, found)), expected
+
+    def line(self, answer: tuple[str, int, float], number: int) -> str:
+        """Add a sentence, and return the row of the file before its own."""
+        file, likely, expected = answer
+        finished = ""
+        if not self._rows or file != self._file:
+            finished = self._row()
+            self._file = file
+            self._rows.append([0, 0, 0.0])
+        last = self._rows[-1]
+        last[:] = last[0] + 1, last[1] + likely, last[2] + expected
+        return finished
+
+    def end(self) -> str:
+        """Return the row of the last file, and the sums of several."""
+        last = self._row()
+        if len(self._rows) > 1:
+            sentences, likely, expected = map(sum, zip(*self._rows, strict=True))
+            last += f"all\t{sentences}\t{likely}\t{expected:.2f}\n"
+        return last
+
+    def _row(self) -> str:
+        if not self._rows:
+            return ""
+        sentences, likely, expected = self._rows[-1]
+        return f"{self._file}\t{sentences}\t{likely}\t{expected:.2f}\n"
 
 
-def _line(parses: Parses, words: Words, match: Match, in_colour: bool, least: float) -> str:
-    before, inside, behind = (" ".join(part.split()) for part in words.cut(match))
-    place, tree = f"{parses.file}:{parses.line}", _text(match)
-    for name, nodes in match.named.items():
-        likely = (_text(each) for each in nodes if _is_likely(each, least))
-        tree += f"\t{name}={' '.join(likely)}"
-    if in_colour:
-        place, before, inside, behind, tree = map(visible, (place, before, inside, behind, tree))
-        place, inside = f"{_PLACE}{place}{_PLAIN}", f"{_MATCH}{inside}{_PLAIN}"
-    probability = "-" if match.probability is None else f"{match.probability:.2f}"
-    return "\t".join((place, probability, before, inside, behind, tree)) + "\n"
+class _Lines(Rows[Found]):
+    """A line for each match."""
+
+    def __init__(self, is_likely: Callable[[Match], bool], *, in_colour: bool) -> None:
+        self._is_likely, self.is_painted = is_likely, in_colour
+
+    def plain(self, answer: Found) -> str:
+        """Return the lines of a sentence."""
+        ((_, found),) = answer.matches
+        likely = [*filter(self._is_likely, found)]
+        words = Words.of(answer.parses) if likely else None
+        return "".join(self._line(answer.parses, words, each) for each in likely if words)
+
+    def _line(self, parses: Parses, words: Words, match: Match) -> str:
+        before, inside, behind = (" ".join(part.split()) for part in words.cut(match))
+        place, tree = f"{parses.file}:{parses.line}", _text(match)
+        for name, nodes in match.named.items():
+            likely = map(_text, filter(self._is_likely, nodes))
+            tree += f"\t{name}={' '.join(likely)}"
+        if self.is_painted:
+            place, before, inside, behind, tree = map(
+                visible, (place, before, inside, behind, tree)
+            )
+            place, inside = f"{_PLACE}{place}{_PLAIN}", f"{_MATCH}{inside}{_PLAIN}"
+        probability = "-" if match.probability is None else f"{match.probability:.2f}"
+        return "\t".join((place, probability, before, inside, behind, tree)) + "\n"
+
+
+class _Json(Rows[Found]):
+    """An object for each match."""
+
+    def __init__(self, is_likely: Callable[[Match], bool]) -> None:
+        self._is_likely = is_likely
+
+    def plain(self, answer: Found) -> str:
+        """Return the lines of a sentence."""
+        found = [
+            (name, match)
+            for name, each in answer.matches
+            for match in filter(self._is_likely, each)
+        ]
+        words = Words.of(answer.parses) if found else None
+        return "".join(_object(answer.parses, words, each, name) for name, each in found if words)
 
 
 def _rounded(match: Match) -> float | None:
@@ -188,10 +224,10 @@ def _text(match: Match) -> str:
     return match.tree.to_string() if isinstance(match.tree, Tree) else match.tree
 
 
-def _json(parses: Parses, words: Words, match: Match, pattern: str | None = None) -> str:
+def _object(parses: Parses, words: Words, match: Match, pattern: str) -> str:
     start, end = words.span(match)
     first = words.first
-    fields: dict[str, Any] = {} if pattern is None else {"pattern": pattern}
+    fields: dict[str, Any] = {"pattern": pattern} if pattern else {}
     fields |= {
         "file": parses.file,
         "line": parses.line,

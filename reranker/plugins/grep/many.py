@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from reranker.errors import InputError
 from reranker.files.table import delimited
 from reranker.files.text import read_lines
-from reranker.plugins.grep.matches import Match, matches
-from reranker.plugins.grep.parses import Parses
-from reranker.plugins.grep.pattern import Pattern, PatternError
-from reranker.plugins.grep.table import Table
+from reranker.outputs.form import Form
+from reranker.trees.patterns.pattern import Pattern, PatternError
+from reranker.trees.patterns.table import Table
+from reranker.work.loop import Identity
+from reranker.work.matches import Match, matches
+from reranker.work.parses import Parses
+from reranker.work.tree_files import TreeJob
 
 MOST_PATTERNS = 1_000
 _COLUMNS = ("file", "line", "id")
@@ -43,25 +45,54 @@ def read_patterns(file: str) -> dict[str, Pattern]:
     return patterns
 
 
-def found_by_each(
-    patterns: dict[str, Pattern], parses: Parses, *, names: bool = False
-) -> Iterator[tuple[str, list[Match]]]:
-    """Yield the matches of each pattern in a sentence; ``names`` as of ``matches``."""
-    tables = [Table(tree) for tree in parses.trees]
-    for name, pattern in patterns.items():
-        yield name, matches(pattern, parses, tables, names=names)
+class Found(NamedTuple):
+    """A sentence, and the matches of each pattern."""
+
+    parses: Parses
+    matches: list[tuple[str, list[Match]]]
 
 
-def counts(
-    patterns: dict[str, Pattern], is_likely: Callable[[Match], bool], parses: Parses
-) -> list[Any]:
-    """Return the row of a sentence."""
-    found = found_by_each(patterns, parses)
-    numbers = [sum(map(is_likely, those)) for _, those in found]
-    return [parses.file, parses.line, parses.id, *numbers]
+class Search(TreeJob[Found]):
+    """The job of matching patterns."""
+
+    def __init__(
+        self, patterns: Mapping[str, Pattern], settings: Identity, *, has_names: bool = True
+    ) -> None:
+        """Take patterns by name. ``settings`` are the flags on which the output depends; with
+        ``has_names``, matches have ``named`` nodes."""
+        self._patterns, self._settings, self._has_names = patterns, settings, has_names
+
+    def identity(self) -> Identity:
+        return self._settings
+
+    def read(self, parses: Parses) -> Found:
+        """Match the patterns. Raises the errors of ``Pattern.matching``."""
+        tables = [Table(tree) for tree in parses.trees]
+        found = (
+            (name, matches(pattern, parses, tables, names=self._has_names))
+            for name, pattern in self._patterns.items()
+        )
+        return Found(parses, [*found])
 
 
-def matrix(names: list[str], rows: Iterator[list[Any]], *, with_commas: bool) -> Iterator[str]:
-    """Yield the lines of the table, with tabs or commas between the columns."""
-    for row in itertools.chain([[*_COLUMNS, *names]], rows):
-        yield delimited([row], with_commas=with_commas)
+class Matrix(Form[Found]):
+    """A table of how often each pattern matches in each sentence."""
+
+    is_table = True
+
+    def __init__(
+        self, names: Iterable[str], is_likely: Callable[[Match], bool], *, has_commas: bool
+    ) -> None:
+        self._names, self._is_likely, self._has_commas = names, is_likely, has_commas
+
+    def begin(self) -> str:
+        return delimited([[*_COLUMNS, *self._names]], with_commas=self._has_commas)
+
+    def plain(self, answer: Found) -> list[Any]:
+        """Return the row of a sentence."""
+        parses = answer.parses
+        numbers = [sum(map(self._is_likely, found)) for _, found in answer.matches]
+        return [parses.file, parses.line, parses.id, *numbers]
+
+    def line(self, answer: list[Any], number: int) -> str:
+        return delimited([answer], with_commas=self._has_commas)

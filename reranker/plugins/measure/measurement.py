@@ -7,15 +7,25 @@ from typing import TYPE_CHECKING, Literal
 
 from reranker.files.table import data_frame
 from reranker.parsers.parser import Parser
-from reranker.plugins.grep.given import given_parses, read_each
 from reranker.plugins.measure.measures import Counted, Difference, Row, Totals, differences
 from reranker.text.conventions import Convention
 from reranker.text.splitting import Form
 from reranker.trees.tree import Tree
+from reranker.work.given import answers, given_parses
+from reranker.work.parses import Parses
+from reranker.work.tree_files import TreeJob
 
 if TYPE_CHECKING:
     import nltk
     import pandas
+
+
+class Measure(TreeJob[Counted]):
+    """The job of counting structures."""
+
+    def read(self, parses: Parses) -> Counted:
+        """Return the counts of a sentence. Raises TreeError as ``Counted.of``."""
+        return Counted.of(parses)
 
 
 class Measurement:
@@ -71,4 +81,4 @@ def measure(
     Raises InputError if the parser or its model is missing.
     """
     parses = given_parses(text, form, words, parser, parser_model, temperature)
-    return Measurement(read_each(parses, Counted.of))
+    return Measurement(answers(Measure(), parses))

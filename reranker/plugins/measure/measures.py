@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reranker.plugins.grep.parses import Parses
 from reranker.plugins.measure.structures import COUNTED, Values, counts
 from reranker.trees.tree import short_repr
+from reranker.work.parses import Parses
 
 RATIOS = {
     **{"MLS": ("W", "S"), "MLT": ("W", "T"), "MLC": ("W", "C"), "C/S": ("C", "S")},

@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reranker.commands import nbest_files
+from reranker.commands import nbest_flags
 from reranker.commands.arguments import counted
-from reranker.commands.progress import message, print_rejected, rejection
+from reranker.commands.progress import message, rejection
 from reranker.errors import InputError
 from reranker.files.output import open_whole, write_errors
 from reranker.files.text import TextFile, TextInMemory, open_text, read_lines
@@ -26,6 +26,7 @@ from reranker.outputs.ranked_file import is_ranked, read_ranked
 from reranker.process.flags import whole_number
 from reranker.trees.picture import KINDS, check_installed, write_picture
 from reranker.trees.treebank import treebank_files
+from reranker.work.nbest_files import log_rejected
 
 if TYPE_CHECKING:
     from reranker.evaluation.brackets import GoldTrees
@@ -76,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         drawings(f"--{kind}", type=Path, metavar="FILE", help=text)
     text = "columns; wider trees become outlines (default: the terminal's width)"
     add("--width", type=whole_number(20), metavar="N", help=text)
-    nbest_files.add_reading_arguments(parser)
+    nbest_flags.add_reading_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -125,8 +126,8 @@ def _changes(arguments: argparse.Namespace) -> Iterator[Change]:
     if is_ranked(next(filter(str.strip, read_lines(source())), "")):
         yield from _ranked_changes(arguments.file, source)
         return
-    for number, nbest in enumerate(read_nbest(source(), options=nbest_files.options(arguments)), 1):
-        print_rejected(nbest, number)
+    for number, nbest in enumerate(read_nbest(source(), options=nbest_flags.options(arguments)), 1):
+        log_rejected(nbest, number)
         best = nbest.candidates[0].tree if nbest.candidates else None
         name = shown_id(nbest.id, number)
         yield Change(name, "first tree", best, problems=len(nbest.rejected))
@@ -145,7 +146,7 @@ def _ranked_changes(name: str, source: Callable[[], str | TextFile]) -> Iterator
     lists = read_nbest(source())  # knows the parsers' notations
     sentences = read_ranked(name, read_lines(source()), with_indexes=True)
     for number, (sentence, nbest) in enumerate(zip(sentences, lists, strict=True), 1):
-        print_rejected(nbest, number)
+        log_rejected(nbest, number)
         change = _ranked_change(sentence, nbest)
         yield replace(change, id=shown_id(change.id, number))
 

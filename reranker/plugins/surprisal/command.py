@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import itertools
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import language_of_models, named_models
-from reranker.commands import text_files
-from reranker.commands.arguments import add_format, add_output, add_threads, counted
-from reranker.commands.progress import ProgressBar, loading, message, print_rejected, rejection
-from reranker.commands.resuming import opened_output, skip_written
+from reranker.commands import text_flags
+from reranker.commands.arguments import add_format, add_output, add_threads, counted, destination
+from reranker.commands.progress import ProgressBar, loading, message, rejection
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
-from reranker.files.journal import AnswerOutput, journaled_path
-from reranker.files.opening import expanded, input_digest
+from reranker.files.opening import expanded
 from reranker.files.output import output_paths
-from reranker.files.records import Written
-from reranker.nbest import NBest, NBestFiles, ReadOptions, read_nbest
+from reranker.nbest import NBest, ReadOptions
 from reranker.process.flags import positive
 from reranker.process.machine import available_cores
 from reranker.text.conventions import convention_of
-from reranker.text.reading import Text, TextSentence
+from reranker.text.reading import TextSentence
+from reranker.work import loop
+from reranker.work.loop import Source
+from reranker.work.nbest_files import NBestLists, log_rejected
+from reranker.work.sinks import TextSink
+from reranker.work.texts import TextSentences, TextSettings, checked_texts, text_paths
 
 if TYPE_CHECKING:
-    from reranker.plugins.surprisal.surprisal import SentenceSurprisal, SurprisalReader
+    from reranker.plugins.surprisal.surprisal import SentenceSurprisal
 
 EXAMPLES = """examples:
   echo "The horse raced past the barn fell." | rerank surprisal -
@@ -53,7 +53,7 @@ MOST_DRAWN = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank surprisal`` to ``parser``."""
-    text_files.add_arguments(parser, "*")
+    text_flags.add_arguments(parser, "*")
     text = (
         "instead of a text, a parser's n-best lists: the same sums over their trees, called "
         "hindsight, since a list was made knowing the whole sentence"
@@ -94,140 +94,70 @@ def run(arguments: argparse.Namespace) -> int:
     """Read the sentences as the flags say; return the exit code."""
     if bool(arguments.text) == bool(arguments.nbest):
         raise InputError("name either files of text or, after --nbest, n-best lists")
-    paths = expanded(arguments.nbest) if arguments.nbest else text_files.text_paths(arguments.text)
-    inputs = [*paths, *(arguments.models or ()), *named_models(arguments.models).paths]
-    out = journaled_path(arguments.out, inputs)
-    picture, _ = output_paths((arguments.plot, arguments.out), inputs)
+    paths = expanded(arguments.nbest) if arguments.nbest else text_paths(arguments.text)
+    models = [*(arguments.models or ()), *named_models(arguments.models).paths]
+    out = destination(arguments, paths, models)
+    picture, _ = output_paths((arguments.plot, arguments.out), [*paths, *models])
     figure = new_figure(picture) if picture is not None else None
-    with contextlib.closing(_Sentences(arguments, paths)) as sentences:
+    source, others = _source(arguments, paths)
+    with contextlib.closing(source):
         with loading("models"):
-            reader = _reader(arguments)
+            from reranker.plugins.surprisal.beam import Width
+            from reranker.plugins.surprisal.forward import load_forward
+            from reranker.plugins.surprisal.surprisal import (
+                COLUMNS,
+                Surprisal,
+                SurprisalReader,
+                named_hindsight,
+            )
+            from reranker.plugins.surprisal.table import JsonLines, Table
+
+            reader = SurprisalReader(
+                load_forward(arguments.models),
+                Width(arguments.beam),
+                arguments.unit,
+                arguments.rows,
+            )
+            settings = {
+                name: getattr(arguments, name) for name in ("beam", "unit", "rows", "output")
+            }
+            job = Surprisal(reader, arguments.threads or available_cores(), settings)
+            columns = named_hindsight(COLUMNS) if arguments.nbest else COLUMNS
+            is_table = arguments.output == "tsv"
+            form = Table(reader, columns) if is_table else JsonLines(reader)
         drawn: list[SentenceSurprisal] = []
-        settings = _settings(arguments, paths, reader)
-        with opened_output(out, arguments, paths, settings) as output:
-            for each in _read(reader, sentences, output, arguments):
-                if figure is not None and len(drawn) < MOST_DRAWN and each.measures:
-                    drawn.append(each)
+
+        def report(sentence: SentenceSurprisal, number: int) -> None:
+            if figure is not None and len(drawn) < MOST_DRAWN and sentence.measures:
+                drawn.append(sentence)
+            if sentence.measures is None:
+                rejection(f"rerank: {sentence.source.place}: not read: {sentence.problem}")
+            if sentence.nbest is not None:
+                log_rejected(sentence.nbest, number)
+
+        progress = ProgressBar(source, report)
+        counts = loop.run(source, job, TextSink(form, out), progress)
     if figure is not None and picture is not None:
         from reranker.plugins.surprisal.plot import draw
 
         draw(figure, drawn)
         save_figure(figure, picture)
-    if sentences.faults:
-        message(f"rerank: {counted(sentences.faults, 'sentence')} not read as written")
-    return 1 if sentences.faults or sentences.others else 0
+    if counts["failed"]:
+        message(f"rerank: {counted(counts['failed'], 'sentence')} not read as written")
+    return 1 if counts["failed"] or others else 0
 
 
-def _reader(arguments: argparse.Namespace) -> SurprisalReader:
-    from reranker.plugins.surprisal.beam import Width
-    from reranker.plugins.surprisal.forward import load_forward
-    from reranker.plugins.surprisal.surprisal import SurprisalReader
-
-    models = load_forward(arguments.models)
-    return SurprisalReader(models, Width(arguments.beam), arguments.unit, arguments.rows)
-
-
-def _settings(
-    arguments: argparse.Namespace, paths: list[str], reader: SurprisalReader
-) -> dict[str, Any]:
-    """Return the settings that the rows depend on."""
-    names = ("form", "words", "longest", "beam", "unit", "rows", "output", "format")
-    return {
-        "text": [input_digest(path) for path in paths],
-        "models": [member.sha256 for member in reader.models.members],
-        **{name: getattr(arguments, name) for name in names},
-    }
-
-
-def _read(
-    reader: SurprisalReader,
-    sentences: _Sentences,
-    output: AnswerOutput,
-    arguments: argparse.Namespace,
-) -> Iterator[SentenceSurprisal]:
-    """Write the rows of every sentence that an interrupted run has not written."""
-    from reranker.plugins.surprisal.table import heading, json_line, tsv_rows
-
-    for _, record in skip_written(output, sentences):
-        sentences.finish(is_fine=record.best_index is not None)
-    first = output.kept
-    is_tsv = arguments.output == "tsv"
-    with sentences.progress() as progress:
-        threads = arguments.threads or available_cores()
-        for each in reader.read(sentences, threads, first + 1):
-            answer = tsv_rows(each) if is_tsv else json_line(each, reader)
-            if is_tsv and each.number == 1:
-                answer = f"{heading(each, reader)}\n{answer}"
-            if each.measures is None:
-                rejection(f"rerank: {each.source.place}: not read: {each.problem}")
-            is_fine = each.measures is not None and each.source.fault is None
-            if each.nbest is not None:
-                print_rejected(each.nbest, each.number)
-                is_fine = is_fine and not each.nbest.rejected
-            record = Written(0 if is_fine else None, 0, 0, 0)
-            with contextlib.nullcontext() if arguments.out else progress.hidden():
-                output.write(answer, record, (each.nbest or each.source).digest())
-            sentences.finish(is_fine)
-            yield each
-
-
-class _Sentences:
-    """An iterator over the sentences of a text, or over lists, that reports the characters it
-    replaces, and counts."""
-
-    def __init__(self, arguments: argparse.Namespace, paths: list[str]) -> None:
-        """Open the file. Raises InputError for a wrong file, and for a text without words."""
-        self._text: Text | None = None
-        self._lists: NBestFiles | None = None
-        self._iterator: Iterator[TextSentence | NBest]
-        self.others = 0
-        """Files that are not text."""
-        if arguments.nbest:
-            self._lists = read_nbest(*paths, options=ReadOptions(arguments.format))
-            self.size, self._iterator = self._lists.size, iter(self._lists)
-        else:
-            files, self.others = text_files.checked_texts(paths)
-            words = arguments.words or convention_of(language_of_models(arguments.models))
-            self._text = Text(files, arguments.form, words, arguments.longest)
-            self.size, self._iterator = self._text.size, iter(self._text)
-        first = next(self._iterator, None)
-        if first is None:
-            raise InputError(f"{', '.join(paths)}: no {'lists' if arguments.nbest else 'text'}")
-        self.position = 0
-        self.faults = 0
-        """Sentences that were not read, or not as they are written."""
-        self._progress = ProgressBar(self)
-        read = self._located(itertools.chain([first], self._iterator))
-        self._iterator = self._progress.read(read)
-
-    def __iter__(self) -> Iterator[TextSentence | NBest]:
-        return self._iterator
-
-    def _located(self, sentences: Iterator[TextSentence | NBest]) -> Iterator[TextSentence | NBest]:
-        for given in sentences:
-            if isinstance(given, TextSentence):
-                self.position = given.position
-                if given.warning:
-                    rejection(f"rerank: {given.warning}")
-            elif self._lists is not None:
-                self.position = self._lists.position
-            yield given
-
-    def finish(self, is_fine: bool) -> None:
-        """Count a sentence as written."""
-        self.faults += not is_fine
-        self._progress.finish_list()
-
-    @contextlib.contextmanager
-    def progress(self) -> Iterator[ProgressBar]:
-        """Show how much of the text is finished."""
-        self._progress.start()
-        try:
-            yield self._progress
-            self._progress.finish()
-        finally:
-            self._progress.close()
-
-    def close(self) -> None:
-        if self._text is not None:
-            self._text.close()
+def _source(
+    arguments: argparse.Namespace, paths: list[str]
+) -> tuple[Source[TextSentence] | Source[NBest], int]:
+    """Open the text, or the lists; return the number of files that are not text, too. Raises
+    InputError for a wrong file, and for a text without words."""
+    if arguments.nbest:
+        return NBestLists(paths, ReadOptions(arguments.format), describe=lambda _: None), 0
+    files, others = checked_texts(paths)
+    words = arguments.words or convention_of(language_of_models(arguments.models))
+    settings = TextSettings(arguments.form, words, arguments.longest)
+    text = TextSentences(files, settings)
+    if text.is_empty:
+        raise InputError(f"{', '.join(paths)}: no text")
+    return text, others

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from reranker.checkpoints.ensemble_file import ModelNames, language_of_models
 from reranker.errors import InputError
+from reranker.files.records import AnswerCounts
 from reranker.files.table import data_frame
 from reranker.nbest import NBest
 from reranker.nbest.data import Origin, Sentence
@@ -33,6 +34,10 @@ from reranker.text.given import GivenText, checked_text, sentences, warn_about_w
 from reranker.text.reading import TextSentence
 from reranker.text.splitting import Form
 from reranker.trees.tree import quoted
+from reranker.work import loop
+from reranker.work.loop import Identity, Job
+from reranker.work.sinks import ListSink
+from reranker.work.sources import Memory
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -182,6 +187,41 @@ class SurprisalReader:
         return SentenceSurprisal(number, source, read, self.unit, self.rows_are, problem, nbest)
 
 
+Given = TextSentence | NBest
+
+
+class Surprisal(Job[Given, SentenceSurprisal]):
+    """The job of reading sentences, or lists."""
+
+    def __init__(
+        self, reader: SurprisalReader, threads: int = 1, settings: Identity | None = None
+    ) -> None:
+        """Take ``settings``, those on which the answers depend besides the models."""
+        self._reader, self._threads, self._settings = reader, threads, settings or {}
+        self._number = 0
+
+    def identity(self) -> Identity:
+        """Return the models and the settings."""
+        models = [member.sha256 for member in self._reader.models.members]
+        return {"models": models, **self._settings}
+
+    def answers(self, sentences: Iterable[Given]) -> Iterator[tuple[Given, SentenceSurprisal]]:
+        """Read the sentences, several at once."""
+        for each in self._reader.read(sentences, self._threads, self._number + 1):
+            yield each.nbest or each.source, each
+
+    def counts(self, sentence: Given, answer: SentenceSurprisal) -> AnswerCounts:
+        """Count a sentence as failed if it was not read, or not as it is written."""
+        is_fine = answer.measures is not None and answer.source.fault is None
+        if answer.nbest is not None:
+            is_fine = is_fine and not answer.nbest.rejected
+        return AnswerCounts(0 if is_fine else None, 0, 0, 0)
+
+    def finished(self, sentence: Given, counts: AnswerCounts) -> None:
+        """Count the sentences, which have numbers."""
+        self._number += 1
+
+
 def named_hindsight(columns: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of lists."""
     return tuple(HINDSIGHT if name == "surprisal" else name for name in columns)
@@ -198,7 +238,7 @@ def _sentence_of(nbest: NBest) -> TextSentence:
     return TextSentence(Sentence(tuple(nbest.words)), nbest.origin or origin)
 
 
-class Surprisals(list[SentenceSurprisal]):
+class Surprisals(ListSink[SentenceSurprisal]):
     """The sentences of a text."""
 
     def __repr__(self) -> str:
@@ -243,4 +283,6 @@ def surprisal(
     words = words or convention_of(language_of_models(models))
     given = checked_text(text)
     warn_about_words(given)
-    return Surprisals(reader.read(sentences(given, form, words, longest), threads))
+    read = Surprisals()
+    loop.run(Memory(sentences(given, form, words, longest)), Surprisal(reader, threads), read)
+    return read

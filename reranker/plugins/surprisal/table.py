@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from reranker.plugins.surprisal.surprisal import SentenceSurprisal, SurprisalReader
+from reranker.outputs.form import Form
+from reranker.plugins.surprisal.surprisal import COLUMNS, SentenceSurprisal, SurprisalReader
 
 
 def about(reader: SurprisalReader) -> dict[str, Any]:
@@ -20,36 +22,47 @@ def about(reader: SurprisalReader) -> dict[str, Any]:
     }
 
 
-def heading(sentence: SentenceSurprisal, reader: SurprisalReader) -> str:
-    """Return two lines: the settings that the numbers depend on, and the names of the columns."""
-    facts = about(reader)
-    models = ", ".join(facts["models"])
-    said = f"# {facts['unit']}; models {models}; beam {facts['beam']}; "
-    return f"{said}words {facts['unknown_words']}\n" + "\t".join(sentence.columns)
+class Table(Form[SentenceSurprisal]):
+    """A row for each word."""
+
+    def __init__(self, reader: SurprisalReader, columns: Sequence[str] = COLUMNS) -> None:
+        self._reader, self._columns = reader, columns
+
+    def begin(self) -> str:
+        """Return two lines: the settings that the numbers depend on, and the names of the
+        columns."""
+        facts = about(self._reader)
+        models = ", ".join(facts["models"])
+        settings = f"# {facts['unit']}; models {models}; beam {facts['beam']}; "
+        return f"{settings}words {facts['unknown_words']}\n" + "\t".join(self._columns) + "\n"
+
+    def line(self, answer: SentenceSurprisal, number: int) -> str:
+        """Return a line for each word, with NA for an unknown measure."""
+        return "\n".join(
+            "\t".join(map(_cell, (row[name] for name in self._columns))) for row in answer.rows()
+        )
 
 
-def tsv_rows(sentence: SentenceSurprisal) -> str:
-    """Return a line for each word, with NA for an unknown measure."""
-    return "\n".join(
-        "\t".join(map(_cell, (row[name] for name in sentence.columns))) for row in sentence.rows()
-    )
+class JsonLines(Form[SentenceSurprisal]):
+    """An object for each sentence."""
 
+    def __init__(self, reader: SurprisalReader) -> None:
+        self._about = about(reader)
 
-def json_line(sentence: SentenceSurprisal, reader: SurprisalReader) -> str:
-    """Return the sentence, its place, its words, the tree of the whole and the settings that they
-    depend on."""
-    measures, origin = sentence.measures, sentence.source.origin
-    scale = sentence.scale
-    whole = {
-        sentence.columns[7]: round(measures.surprisal * scale, 4) if measures else None,
-        "end": round(measures.end * scale, 4) if measures else None,
-        "tree": sentence.tree or None,
-        "problem": sentence.problem,
-    }
-    place = {"sentence": sentence.number, "file": origin.file, "line": origin.line}
-    words = [{n: v for n, v in row.items() if n != "sentence"} for row in sentence.rows()]
-    content = {**place, "text": origin.text, **whole, **about(reader), "words": words}
-    return json.dumps(content, ensure_ascii=False)
+    def line(self, answer: SentenceSurprisal, number: int) -> str:
+        """Return the sentence, its place, its words, the tree of the whole and the settings that
+        they depend on."""
+        measures, origin, scale = answer.measures, answer.source.origin, answer.scale
+        whole = {
+            answer.columns[7]: round(measures.surprisal * scale, 4) if measures else None,
+            "end": round(measures.end * scale, 4) if measures else None,
+            "tree": answer.tree or None,
+            "problem": answer.problem,
+        }
+        place = {"sentence": answer.number, "file": origin.file, "line": origin.line}
+        words = [{n: v for n, v in row.items() if n != "sentence"} for row in answer.rows()]
+        content = {**place, "text": origin.text, **whole, **self._about, "words": words}
+        return json.dumps(content, ensure_ascii=False)
 
 
 def _cell(value: Any) -> str:

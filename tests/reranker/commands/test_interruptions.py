@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from reranker.commands import nbest_files, progress, resuming
 from reranker.commands.main import main
-from reranker.nbest import NBest
+from reranker.commands.progress import ProgressBar
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking
 from reranker.scoring import pools
+from reranker.work import sinks
 from tests import warm
 from tests.checkout import RERANK
 from tests.reranker.ensembles import CANDIDATES
@@ -122,19 +122,19 @@ def test_a_signal_leaves_a_run_that_says_how_to_continue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pools, "BATCH_TOKENS", 1)  # one list at a time
-    monkeypatch.setattr(resuming, "_LONGEST_ADVICE", 1000)  # temporary folders may have long names
+    monkeypatch.setattr(sinks, "_LONGEST_ADVICE", 1000)  # temporary folders may have long names
     file = write(tmp_path / "n.txt", bllip(*(CANDIDATES[start % 4 :] for start in range(5))))
     out = tmp_path / "out"
     to_file = ["--nbest", file, "--models", models[0], "--out", str(out)]
-    print_rejected, calls = progress.print_rejected, itertools.count(1)
+    answered, calls = ProgressBar.answered, itertools.count(1)
 
-    def interrupted(candidates: NBest | Ranking, place: int) -> None:
-        print_rejected(candidates, place)
+    def interrupted(bar: ProgressBar, answer: Ranking, place: int) -> None:
+        answered(bar, answer, place)
         if next(calls) == 4:
             signal.raise_signal(number)
 
     with monkeypatch.context() as patched:
-        patched.setattr(nbest_files, "print_rejected", interrupted)
+        patched.setattr(ProgressBar, "answered", interrupted)
         assert main(to_file) == 130
     command = shlex.join(["rerank", *to_file, "--resume"])
     expected = f"rerank: interrupted; 3 sentences are kept; to continue: {command}"
@@ -144,7 +144,7 @@ def test_a_signal_leaves_a_run_that_says_how_to_continue(
     assert "resuming after sentence 3" in resumed.err
     calls = itertools.count(4)
     with monkeypatch.context() as patched:
-        patched.setattr(nbest_files, "print_rejected", interrupted)
+        patched.setattr(ProgressBar, "answered", interrupted)
         assert main(to_file[:-2]) == 130  # nothing is kept of standard output
     assert capsys.readouterr().err.splitlines()[-1] == "rerank: interrupted"
     assert main(to_file[:-2]) == 0

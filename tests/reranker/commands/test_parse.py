@@ -315,10 +315,10 @@ PENN = "( (S \n    (NP-SBJ (PRP It))\n    (VP (VBZ runs))\n    (. .) ))\n" * 20
         (b"0 ||| -3.1 ||| (S (NP It ) (VP runs ) . )\n", "looks like trees"),
         (
             (ROOT / "ckpt" / "rnn-forward.pt").read_bytes(),
-            "a PyTorch checkpoint): language models are named by --models",
+            "a checkpoint: language models are named by --models",
         ),
-        (b"%PDF-1.7\n", "a PDF document"),
-        ("It runs.".encode("utf-16"), "UTF-16: convert it to UTF-8 first"),
+        (b"%PDF-1.7\n", "PDF or PostScript"),
+        ("It runs.".encode("utf-16"), "another encoding than UTF-8: convert it to UTF-8 first"),
     ],
 )
 def test_files_that_are_not_text(

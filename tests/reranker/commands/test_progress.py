@@ -11,10 +11,12 @@ import sys
 import termios
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reranker.commands.progress import MessageHandler, ProgressBar
+from reranker.work.sources import Memory
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write
 
@@ -94,18 +96,17 @@ def test_one_sentence_leaves_nothing_but_its_tree() -> None:
     assert line.startswith("(TOP (S (NP (PRP They)) (VP (VBD served)")
 
 
-class Reader:
-    """A reader of lists of 100 bytes that takes so many of them at a time."""
+class Reader(Memory[Any]):
+    """A source of lists of 100 bytes, of which ``at_a_time`` are read at once."""
 
     def __init__(self, lists: int, at_a_time: int) -> None:
-        self.size: int | None = 100 * lists
-        self.position = 0
-        self._lists, self._at_a_time = lists, at_a_time
+        super().__init__(self._read(lists, at_a_time))
+        self.size = 100 * lists
 
-    def __iter__(self) -> Iterator[int]:
-        for number in range(self._lists):
-            ahead = number // self._at_a_time + 1
-            self.position = min(self.size or 0, 100 * self._at_a_time * ahead)
+    def _read(self, lists: int, at_a_time: int) -> Iterator[int]:
+        for number in range(lists):
+            ahead = number // at_a_time + 1
+            self.position = min(100 * lists, 100 * at_a_time * ahead)
             yield number
 
 
@@ -120,13 +121,13 @@ def test_the_time_left_counts_sentences(
     lists = bar.read(reader)
     for _ in range(written):  # by the run that this one resumes
         next(lists)
-        bar.finish_list()
+        bar.finish_sentence()
     bar.start()
     assert bar.seconds_left(1.0) is None  # nothing is known of this run's rate
     for done in range(1, 76 - written):
         for _ in range(10 if done == 1 else 1):  # some are read before the first is finished
             next(lists)
-        bar.finish_list()
+        bar.finish_sentence()
         seconds = bar.seconds_left(2.0 * done)
         if written or done > 1:
             assert seconds == pytest.approx(2 * (100 - written - done))
@@ -141,7 +142,7 @@ def test_the_time_left_of_a_small_file_is_known_once_it_is_read(
     bar = ProgressBar(reader)
     lists = bar.read(reader)
     next(lists)
-    bar.finish_list()
+    bar.finish_sentence()
     assert bar.seconds_left(5.0) is None
     assert len(list(lists)) == 3
     assert bar.seconds_left(5.0) == 15

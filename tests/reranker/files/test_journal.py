@@ -10,14 +10,14 @@ import pytest
 
 from reranker.errors import InputError, RerankError
 from reranker.files.journal import journaled_path, open_output
-from reranker.files.records import Written
+from reranker.files.records import AnswerCounts
 from tests.reranker.files.disk_order import disk_order
 
 SETTINGS = {"lm_weight": 1.0, "models": ["a", "b"]}
 ANSWERS = [
-    ("(S (NN caf\N{LATIN SMALL LETTER E WITH ACUTE}))", Written(1, 2, 0, 0)),
-    ("(TOP )", Written(None, 0, 3, 0)),
-    ("(S (NN end))", Written(0, 50, 1, 4)),
+    ("(S (NN caf\N{LATIN SMALL LETTER E WITH ACUTE}))", AnswerCounts(1, 2, 0, 0)),
+    ("(TOP )", AnswerCounts(None, 0, 3, 0)),
+    ("(S (NN end))", AnswerCounts(0, 50, 1, 4)),
 ]
 WHOLE = "".join(line + "\n" for line, _ in ANSWERS).encode()
 

@@ -9,7 +9,7 @@ import pytest
 
 from reranker.nbest import from_candidates
 from reranker.nbest.data import Certainty, Origin
-from reranker.outputs.brackets import COLUMNS, table
+from reranker.outputs.brackets import COLUMNS, Brackets
 from reranker.ranking.rankings import Rankings
 from reranker.ranking.sentence import ParsedSentence
 from reranker.trees.tree import Tree
@@ -23,7 +23,7 @@ SURE = Certainty({(0, 4, "S"): 0.95, (0, 1, "NP"): 0.123456, (1, 3, "VP"): 1.0},
 
 def test_a_row_is_a_bracket_with_its_places_and_probability() -> None:
     sentence = ParsedSentence("6", TREE, origin=ORIGIN, certainty=SURE)
-    assert table(sentence, 7).split("\n") == [
+    assert Brackets().rows(sentence, 7).split("\n") == [
         '7\tTOP\t0\t4\t\t5\t19\t"We ""saw"", it!"',
         '7\tS\t0\t4\t0.95\t5\t19\t"We ""saw"", it!"',
         "7\tNP\t0\t1\t0.1235\t5\t7\tWe",
@@ -32,13 +32,16 @@ def test_a_row_is_a_bracket_with_its_places_and_probability() -> None:
     ]
 
 
-def test_the_first_sentence_has_the_heading() -> None:
-    assert table(ParsedSentence("0", TREE), 1).split("\n")[0] == "\t".join(COLUMNS)
-    assert table(ParsedSentence("0", TREE), 1).split("\n")[3] == "1\tNP\t0\t1\t\t\t\tWe"
+def test_the_heading_stands_above_the_first_sentence() -> None:
+    assert Brackets().begin() == "\t".join(COLUMNS) + "\n"
+    assert Brackets().rows(ParsedSentence("0", TREE), 1).split("\n")[2] == "1\tNP\t0\t1\t\t\t\tWe"
 
 
 def test_commas_are_quoted_as_spreadsheets_read_them() -> None:
-    text = table(ParsedSentence("0", TREE, origin=ORIGIN, certainty=SURE), 1, is_csv=True)
+    table = Brackets().with_commas()
+    assert isinstance(table, Brackets)
+    sentence = ParsedSentence("0", TREE, origin=ORIGIN, certainty=SURE)
+    text = table.begin() + table.rows(sentence, 1)
     heading, *rows = csv.reader(io.StringIO(text))
     assert heading == [*COLUMNS]
     assert rows[1] == ["1", "S", "0", "4", "0.95", "5", "19", 'We "saw", it!']
@@ -46,7 +49,7 @@ def test_commas_are_quoted_as_spreadsheets_read_them() -> None:
 
 @pytest.mark.parametrize("tree", [None, Tree.from_string("(NN tea)")])
 def test_a_sentence_without_brackets_is_a_row(tree: Tree | None) -> None:
-    assert table(ParsedSentence("0", tree), 2) == "2" + 7 * "\t" + ("tea" if tree else "")
+    assert Brackets().rows(ParsedSentence("0", tree), 2) == "2" + 7 * "\t" + ("tea" if tree else "")
 
 
 def test_pandas_has_the_same_names_and_values() -> None:
@@ -54,6 +57,6 @@ def test_pandas_has_the_same_names_and_values() -> None:
     ranking = ranking_of(from_candidates(["(S (NP (NN a)) (VP (VB c)))"]))
     frame = Rankings([ranking]).to_pandas()
     assert set(COLUMNS) <= set(frame.columns)
-    _, *rows = csv.reader(io.StringIO(table(ranking.parsed_sentence(), 1)), "excel-tab")
+    rows = [*csv.reader(io.StringIO(Brackets().line(ranking, 1)), "excel-tab")]
     for name in ("label", "start", "end", "text"):
         assert [row[COLUMNS.index(name)] for row in rows] == [*map(str, frame[name])]

@@ -18,7 +18,6 @@ import pytest
 from reranker.commands.main import main
 from reranker.errors import InputError
 from reranker.files.claim import claimed
-from reranker.outputs.registry import format_ranking
 from reranker.plugins.cluster.storage import Storage
 from tests.checkout import TOY_PARSER
 from tests.reranker.ensembles import CANDIDATES
@@ -377,7 +376,7 @@ def test_a_data_set_gets_the_trees_that_python_gets(models: list[str]) -> None:
     for row in mapped.take_all():
         ranking = expected[row["id"]]
         assert row["trees"] == lists[row["id"]]
-        assert (row["tree"], row["answer"]) == (ranking.tree, format_ranking(ranking, "ranked"))
+        assert (row["tree"], row["answer"]) == (ranking.tree, ranking.to_json())
         assert row["best_index"] == (ranking.best.index if ranking.best else None)
     with pytest.raises(InputError, match="the data set has no column candidates; it has id, trees"):
         map_lists(ray.data.from_items(rows), models)

@@ -92,17 +92,17 @@ def test_names_of_outputs(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     files = expanded([f"{tmp_path}/d/*.gz", f"{tmp_path}/d/e/*", f"{tmp_path}/c"])
-    assert [shard.name for shard in shards(files, "best", {}, 1)] == [
+    assert [shard.name for shard in shards(files, ".mrg", {}, 1)] == [
         "d/a.mrg",
         "d/e/b.mrg",
         "c.mrg",
     ]
     assert [
-        shard.name for shard in shards(expanded([f"{tmp_path}/d/a.txt.gz"]), "conllu", {}, 1)
+        shard.name for shard in shards(expanded([f"{tmp_path}/d/a.txt.gz"]), ".conllu", {}, 1)
     ] == ["a.conllu"]
     (tmp_path / "d/a.gz").touch()
     with pytest.raises(InputError, match=r"a\.gz and .*a\.txt\.gz would both be written as a\.mrg"):
-        shards(expanded([f"{tmp_path}/d/*.gz"]), "best", {}, 1)
+        shards(expanded([f"{tmp_path}/d/*.gz"]), ".mrg", {}, 1)
 
 
 @pytest.mark.parametrize(
@@ -131,14 +131,14 @@ def test_names_that_lead_out_of_the_output_folder(name: str, problem: str) -> No
     for scheme in ("s3://bucket", "https://host", "file://"):
         urls = dict.fromkeys([f"{scheme}/first.txt", f"{scheme}/{name}"], "")
         with pytest.raises(InputError, match=f"would be written as .*, {problem}$"):
-            shards(urls, "best", {}, 1)
+            shards(urls, ".mrg", {}, 1)
 
 
 def test_names_that_stay(tmp_path: Path) -> None:
     signed = "https://host/a.txt?X-Amz-Credential=AKIA%2F20250101%2Fs3&X-Amz-Signature=" + "f" * 200
-    assert [shard.name for shard in shards({signed: ""}, "best", {}, 1)] == ["a.mrg"]
+    assert [shard.name for shard in shards({signed: ""}, ".mrg", {}, 1)] == ["a.mrg"]
     urls = {"s3://b/x.txt": "", "gs://c/..x/y%20z.txt": "", f"{tmp_path}/a\\b%2e.txt": ""}
-    assert [shard.name for shard in shards(urls, "best", {}, 1)] == [
+    assert [shard.name for shard in shards(urls, ".mrg", {}, 1)] == [
         "s3/b/x.mrg",
         "gs/c/..x/y%20z.mrg",
         f"{tmp_path}/a\\b%2e.mrg".removeprefix("/"),
@@ -150,15 +150,15 @@ def test_no_output_is_the_folder_of_another(names: tuple[str, str]) -> None:
     urls = dict.fromkeys([f"s3://b/{name}" for name in names], "")
     if names[1].startswith("a.mrg"):
         with pytest.raises(InputError, match=r"as a.mrg/x.mrg, but s3://b/a.txt as a.mrg$"):
-            shards(urls, "best", {}, 1)
+            shards(urls, ".mrg", {}, 1)
     else:
-        assert [shard.name for shard in shards(urls, "best", {}, 1)] == ["a.mrg", "_/a.mrg"]
+        assert [shard.name for shard in shards(urls, ".mrg", {}, 1)] == ["a.mrg", "_/a.mrg"]
 
 
 def test_names_that_differ_in_case_where_that_does_not_count(tmp_path: Path) -> None:
     storage = Storage(str(tmp_path))
     names = ["s3://b/Stra\u00dfe.txt", "s3://b/c.txt", "s3://b/STRASSE.txt"]
-    wanted = shards(dict.fromkeys(names, ""), "best", {}, 1)
+    wanted = shards(dict.fromkeys(names, ""), ".mrg", {}, 1)
     with storage.claimed("_rerank"):
         check_case(storage, wanted)
         # As a file system looks that does not see case.
@@ -232,7 +232,7 @@ def test_an_index_page_leads_nowhere_else(pattern: str, name: str) -> None:
     (strange,) = (url for url in urls if url == f"{address}/lists/{name}.txt")
     message = f"{strange}: would be written as {re.escape(name)}.mrg, which leads to another"
     with pytest.raises(InputError, match=message):
-        shards(dict.fromkeys([f"{address}/lists/a.txt", strange], ""), "best", {}, 1)
+        shards(dict.fromkeys([f"{address}/lists/a.txt", strange], ""), ".mrg", {}, 1)
 
 
 class _Files(Answers, http.server.SimpleHTTPRequestHandler):

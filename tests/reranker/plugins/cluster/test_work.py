@@ -38,6 +38,7 @@ from reranker.plugins.cluster.work import (
     TextOptions,
     joined,
 )
+from reranker.work.ranking import RankSettings
 from tests.checkout import TOY_PARSER
 from tests.reranker.plugins.cluster.lists import printed, write_shard
 
@@ -48,7 +49,7 @@ def wanted(tmp_path: Path) -> list[Shard]:
     (tmp_path / "lists").mkdir()
     write_shard(tmp_path / "lists/a.txt", 0, 7)
     write_shard(tmp_path / "lists/b.txt", 7, 3)
-    return shards(expanded([f"{tmp_path}/lists/*.txt"]), "ranked", {}, 10)
+    return shards(expanded([f"{tmp_path}/lists/*.txt"]), ".jsonl", {}, 10)
 
 
 class Workers(NamedTuple):
@@ -65,7 +66,8 @@ class Workers(NamedTuple):
         self, wanted: list[Shard], output: str = "best", parser: ParserChoice | None = None
     ) -> RankActor:
         named = named_models(self.models, pins=map(file_sha256, self.models))
-        ranked = RankTask(named, "sum", "cpu", 1, "exact", output, False, None, parser)
+        settings = RankSettings(named, named.weighing, "sum", "cpu", 1, "exact", output)
+        ranked = RankTask(settings, parser)
         return RankActor(
             wanted, self.out, ranked, [Path(path).read_bytes() for path in self.models]
         )
@@ -224,10 +226,10 @@ def test_finished_shards_are_known_until_they_their_input_or_settings_change(
     (tmp_path / "out/a.jsonl").write_text("cut off")
     assert list(finished(workers.storage, wanted)) == ["b.jsonl"]
     files = expanded([f"{tmp_path}/lists/*.txt"])
-    assert not finished(workers.storage, shards(files, "ranked", {"lm_weight": 0.5}, 10))
+    assert not finished(workers.storage, shards(files, ".jsonl", {"lm_weight": 0.5}, 10))
     write_shard(tmp_path / "lists/b.txt", 7, 4)
     files = expanded([f"{tmp_path}/lists/*.txt"])
-    assert not finished(workers.storage, shards(files, "ranked", {}, 10))
+    assert not finished(workers.storage, shards(files, ".jsonl", {}, 10))
 
 
 class _KilledBeforeTheRecord(Storage):
@@ -318,7 +320,7 @@ def test_what_is_left_of_a_damaged_file_is_ranked_and_the_damage_reported(
     packed = gzip.compress(Path(wanted[0].url).read_bytes())
     damaged = tmp_path / "damaged.txt.gz"
     damaged.write_bytes(packed[: len(packed) // 2])
-    cut = shards(expanded([str(damaged)]), "best", {}, 2)
+    cut = shards(expanded([str(damaged)]), ".mrg", {}, 2)
     workers.join(cut, workers.rank(cut))
     workers.check(cut)
     assert "cut short" in workers.record(cut[0]).rejected[-1]["message"]
@@ -343,7 +345,7 @@ def test_text_becomes_what_rerank_parse_prints(
     arguments = ["parse", str(text), *flags, "--output", output, "--out", str(expected)]
     assert main(arguments) == 1
 
-    wanted = shards(expanded([str(text)]), output, {}, block)
+    wanted = shards(expanded([str(text)]), ".txt", {}, block)
     reading = ShardReader(tuple(wanted), workers.out, TextOptions("text", "gum", 200))
     ranker = workers.ranker(wanted, output, ParserChoice(command=TOY_PARSER))
     workers.join(wanted, map(ranker, reading({"shard": [0]})))
@@ -361,7 +363,7 @@ def test_what_is_not_text_fails_alone(tmp_path: Path) -> None:
         "c": b"We saw it.",
     }.items():
         (tmp_path / name).write_bytes(content)
-    wanted = shards(expanded([f"{tmp_path}/[abc]"]), "best", {}, 10)
+    wanted = shards(expanded([f"{tmp_path}/[abc]"]), ".mrg", {}, 10)
     reading = ShardReader(tuple(wanted), str(tmp_path / "out"), TextOptions("text", "gum", 200))
     rows = list(reading({"shard": range(3)}))
     assert [(row["shard"], row["kind"]) for row in rows] == [

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
 from reranker.commands.main import main
 from reranker.nbest import ReadOptions, read_nbest
-from reranker.plugins.generation import command as generate
 from reranker.plugins.generation.encoder_decoder_file import load_generator
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import LANGUAGE_MODEL
 from tests.reranker.plugins.generation.generators import TREES, pairs, trained_parser
+from tests.reranker.small_files import break_off_after
 
 Capture = pytest.CaptureFixture[str]
 SENTENCES = "".join(" ".join(pair.source) + "\n" for pair in pairs())
@@ -60,15 +59,8 @@ def generated(*flags: str) -> int:
 
 
 def interrupt_after_two(monkeypatch: pytest.MonkeyPatch, *flags: str) -> None:
-    text = generate._text
-
-    def interrupted(number: int, *others: Any) -> str:
-        if number == 2:
-            raise KeyboardInterrupt
-        return text(number, *others)
-
     with monkeypatch.context() as patched:
-        patched.setattr(generate, "_text", interrupted)
+        break_off_after(2, patched, KeyboardInterrupt())
         assert generated(*flags) == 130
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from reranker.commands.main import main
-from reranker.plugins.grep.matches import matches
-from reranker.plugins.grep.parses import Parses
-from reranker.plugins.grep.pattern import Pattern
+from reranker.trees.patterns.pattern import Pattern
 from reranker.trees.tree import Tree
+from reranker.work.matches import matches
+from reranker.work.parses import Parses
 from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reranker.plugins.grep.parses import Parses
 from reranker.plugins.measure.measures import RATIOS, Counted, Difference, Row, Totals, differences
 from reranker.plugins.measure.structures import COUNTED, counts
 from reranker.trees.tree import Tree
+from reranker.work.parses import Parses
 
 THE_MAN, WITH_EYES = "(NP (DT the) (NN man))", "(PP (IN with) (NP (NNS eyes)))"
 TREES = [

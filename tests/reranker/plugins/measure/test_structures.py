@@ -6,10 +6,10 @@ import pytest
 
 from reranker.errors import TreeError
 from reranker.nbest import read_nbest
-from reranker.plugins.grep.pattern import Pattern
-from reranker.plugins.grep.table import Table
 from reranker.plugins.measure.structures import COUNTED, STRUCTURES, counts
 from reranker.trees.linearize import cleaned
+from reranker.trees.patterns.pattern import Pattern
+from reranker.trees.patterns.table import Table
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import read_treebank
 

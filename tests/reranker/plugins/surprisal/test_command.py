@@ -7,16 +7,15 @@ import io
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import reranker
 from reranker.commands.main import main
-from reranker.plugins.surprisal import table
 from reranker.plugins.surprisal.surprisal import COLUMNS
 from tests.reranker.ensembles import save
 from tests.reranker.plugins.surprisal.toy import checkpoint
+from tests.reranker.small_files import break_off_after
 
 Capture = pytest.CaptureFixture[str]
 TEXT = "It rains here. Boxes (and otters)!\n\nDon't rain.\n"
@@ -113,15 +112,8 @@ def test_an_interrupted_run_resumes(
 ) -> None:
     assert run(model) == 0
     expected = capsys.readouterr().out
-    original = table.tsv_rows
-
-    def interrupted(sentence: Any) -> str:
-        if sentence.number == 3:
-            raise KeyboardInterrupt
-        return original(sentence)
-
     with monkeypatch.context() as patched:
-        patched.setattr(table, "tsv_rows", interrupted)
+        break_off_after(2, patched, KeyboardInterrupt())
         assert run(model, "--out", "out.tsv") == 130
     assert "2 sentences are kept" in capsys.readouterr().err
     assert not Path("out.tsv").exists()

@@ -10,8 +10,8 @@ from typing import Any
 import nltk
 import pytest
 
-from reranker.plugins.grep.pattern import Pattern, PatternError
-from reranker.plugins.grep.table import Table, members
+from reranker.trees.patterns.pattern import Pattern, PatternError
+from reranker.trees.patterns.table import Table, members
 from reranker.trees.tree import Tree
 
 TABLE = tomllib.loads(Path(__file__).with_name("tregex.toml").read_text("utf-8"))

@@ -1,26 +1,37 @@
-"""The trees of a text, or trees themselves, given from Python."""
+"""Texts and trees given from Python as a source of trees."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from reranker.errors import InputError, TreeError
+from reranker.errors import InputError
 from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import CANDIDATES, Parser, temperature_of
 from reranker.parsers.running import ParsedLists
-from reranker.plugins.grep.parses import Parses, from_nbest
 from reranker.text.conventions import Convention
 from reranker.text.given import sentences as sentences_of
 from reranker.text.splitting import Form
 from reranker.trees.tree import Tree
+from reranker.work.loop import run
+from reranker.work.parses import Parses, from_nbest
+from reranker.work.sinks import ListSink
+from reranker.work.sources import Memory
+from reranker.work.tree_files import TreeJob, TreeSentence
 
 if TYPE_CHECKING:
     import nltk
 
-Result = TypeVar("Result")
+A = TypeVar("A")
 logger = logging.getLogger(__name__)
+
+
+def answers(job: TreeJob[A], parses: Iterable[Parses]) -> list[A]:
+    """Return a job's answers to the trees of each sentence."""
+    answers: ListSink[A | None] = ListSink()
+    run(Memory(TreeSentence("", each) for each in parses), job, answers)
+    return [answer for answer in answers if answer is not None]
 
 
 def given_parses(
@@ -53,12 +64,3 @@ def given_parses(
             logger.warning("text:%d: left out: %s", rejected.line, rejected.message)
         if parses := from_nbest(nbest, scale, lambda _: None):
             yield parses
-
-
-def read_each(sentences: Iterable[Parses], read: Callable[[Parses], Result]) -> Iterator[Result]:
-    """Yield the result of ``read`` for each sentence; log those that a TreeError leaves out."""
-    for parses in sentences:
-        try:
-            yield read(parses)
-        except TreeError as error:
-            logger.warning("%s:%d: left out: %s", parses.file, parses.line, error)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import NoReturn, TypeVar
 
 from reranker.errors import InputError, TreeError
-from reranker.plugins.grep.conditions import (
+from reranker.trees.linearize import FUNCTION_TAG
+from reranker.trees.patterns.conditions import (
     Condition,
     Group,
     accepted,
@@ -32,7 +33,7 @@ from reranker.plugins.grep.conditions import (
     with_texts,
     within,
 )
-from reranker.plugins.grep.relations import (
+from reranker.trees.patterns.relations import (
     RELATIONS,
     Nodes,
     Targets,
@@ -41,8 +42,7 @@ from reranker.plugins.grep.relations import (
     through,
     with_children,
 )
-from reranker.plugins.grep.table import Table, members
-from reranker.trees.linearize import FUNCTION_TAG
+from reranker.trees.patterns.table import Table, members
 
 MAX_LENGTH = 5_000
 MAX_RELATIONS = 200

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from reranker.plugins.grep.parses import Parses
-from reranker.plugins.grep.pattern import Pattern
-from reranker.plugins.grep.table import Table, members
+from reranker.trees.patterns.pattern import Pattern
+from reranker.trees.patterns.table import Table, members
 from reranker.trees.tree import Tree
+from reranker.work.parses import Parses
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from reranker.errors import InputError
-from reranker.plugins.grep.relations import Nodes, Targets
-from reranker.plugins.grep.table import Table, members
+from reranker.trees.patterns.relations import Nodes, Targets
+from reranker.trees.patterns.table import Table, members
 
 REGEX_SECONDS = 0.5
 """For one label or word."""

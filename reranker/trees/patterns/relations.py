@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from reranker.plugins.grep.heads import head
-from reranker.plugins.grep.table import Table, members
+from reranker.trees.patterns.heads import head
+from reranker.trees.patterns.table import Table, members
 
 Nodes = Callable[[Table], int]
 """A set of nodes of a tree."""

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from nltk import tgrep
 
 from reranker.errors import InputError, TreeError
-from reranker.plugins.grep.pattern import Pattern, PatternError
-from reranker.plugins.grep.relations import RELATIONS, nth_child
-from reranker.plugins.grep.table import Table, members
+from reranker.trees.patterns.pattern import Pattern, PatternError
+from reranker.trees.patterns.relations import RELATIONS, nth_child
+from reranker.trees.patterns.table import Table, members
 from reranker.trees.tree import MAX_DEPTH, Tree
 
 ATE = Tree.from_string(

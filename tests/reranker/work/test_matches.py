@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from reranker.plugins.grep.matches import Words, matches
-from reranker.plugins.grep.parses import Parses
-from reranker.plugins.grep.pattern import Pattern
+from reranker.trees.patterns.pattern import Pattern
 from reranker.trees.tree import Tree
+from reranker.work.matches import Words, matches
+from reranker.work.parses import Parses
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,85 @@
+"""The flags of commands that read trees, n-best lists and text, such as `rerank grep`, and the way
+from flags to answers."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from reranker.commands import nbest_flags, parser_flags, text_flags
+from reranker.commands.arguments import add_output, destination
+from reranker.commands.progress import ProgressBar
+from reranker.outputs.form import Form
+from reranker.parsers.parser import CANDIDATES
+from reranker.process.flags import number_from
+from reranker.work import loop
+from reranker.work.sinks import TextSink
+from reranker.work.tree_files import TreeFiles, TreeJob, TreeSettings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the files, and the flags that say how to read and parse them."""
+    add = parser.add_argument
+    text = (
+        "treebanks (folders, too), parsers' output, n-best lists or text; plain, .gz or .zst; - "
+        "reads standard input"
+    )
+    add("files", nargs="+", metavar="FILE", help=text)
+    text = (
+        "what the files are: trees, running text, sentences one a line, or the same with a space "
+        "between words (default: found out file by file; n-best lists: --format)"
+    )
+    add(
+        "--as",
+        dest="form",
+        choices=("auto", "trees", "text", "sentences", "tokens"),
+        default="auto",
+        help=text,
+    )
+    text_flags.add_words(parser, "of a text: ")
+    text = (
+        "a tree's probability is in proportion to exp(score / T) (default: 1 for n-best lists; for "
+        "text the parser's own)"
+    )
+    add("--temperature", type=number_from(0.01), metavar="T", help=text)
+    nbest_flags.add_reading_arguments(parser)
+    parser_flags.add_choice(parser, longest=200)
+    # Sums over the trees of a sentence need more of them than choosing the best one does.
+    parser.set_defaults(candidates=CANDIDATES)
+    add_output(parser)
+
+
+def groups(everyday: str) -> dict[str, str]:
+    """Return the groups of flags of a command that has these everyday ones."""
+    others = "--words --format --tokens --repair --no-repair --beam"
+    return {
+        "everyday flags": everyday,
+        "input": " ".join(flag for flag in others.split() if flag not in everyday.split()),
+        "parser": "--parser --parser-command --parser-model --candidates --overparsing "
+        "--temperature",
+        "limits": "--longest --parser-seconds --jobs",
+    }
+
+
+def open_files(arguments: argparse.Namespace) -> TreeFiles:
+    """Open the files as the flags say. Raises InputError."""
+    settings = TreeSettings(
+        arguments.form,
+        nbest_flags.options(arguments),
+        text_flags.settings(arguments),
+        parser_flags.choice(arguments),
+        arguments.temperature,
+    )
+    return TreeFiles(arguments.files, settings)
+
+
+def write(
+    arguments: argparse.Namespace, files: TreeFiles, job: TreeJob[Any], form: Form[Any]
+) -> int:
+    """Do the job for every sentence of the files, write the answers in a form to standard output or
+    to ``--out``, and return the exit code. Raises InputError for a file that is none of all this or
+    cannot be read to its end, and if no sentence has a tree."""
+    models = parser_flags.inputs(parser_flags.choice(arguments))
+    out = destination(arguments, files.files, models)
+    counts = loop.run(files, job, TextSink(form, out), ProgressBar(files))
+    return 1 if counts["rejected"] or files.rejected else 0

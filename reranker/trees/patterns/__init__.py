@@ -1,0 +1,1 @@
+"""Patterns of trees in the language of tgrep2 and tregex."""
