@@ -43,7 +43,7 @@ def checked_text(text: GivenText) -> str | list[str] | list[list[str]]:
         list(each) for each in given if isinstance(each, Iterable) and not isinstance(each, str)
     ]
     if len(words) < len(given) or not all(isinstance(word, str) for each in words for word in each):
-        raise InputError(f"{expected}, got {given!r:.60}")
+        raise InputError(f"{expected}, got {text!r:.60}")
     return words
 
 
