@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from html import escape
 from itertools import accumulate, pairwise
 
@@ -57,17 +57,21 @@ class _Bracket:
     height: int = 1
     probability: float | None = None
     children: list[_Bracket | int] = field(default_factory=list)
+    share: str = ""  # the text behind the label
+    width: float = 0.0
     x: int = 0
 
-    @property
-    def share(self) -> str:
-        """Return the text behind the label."""
-        doubtful = self.probability is not None and self.probability < _DOUBTFUL
-        return percentage(self.probability or 0.0) if doubtful else ""
-
-    @property
-    def width(self) -> float:
-        return _width(self.label, _LABEL) + 2 * _PADDING + (_SHARE if self.share else 0)
+    def close(self, end: int, probabilities: _Probabilities | None) -> None:
+        """Set all but the place, when all words of the bracket are known."""
+        self.end = end
+        if probabilities is not None:
+            probability = probabilities.get((self.start, end, self.label), 0.0)
+            self.probability = round(probability, PROBABILITY_DECIMALS)
+            if self.probability < _DOUBTFUL:
+                self.share = percentage(self.probability)
+        self.label = printable(self.label)
+        room = _SHARE if self.share else 0
+        self.width = _width(self.label, _LABEL) + 2 * _PADDING + room
 
     def opacity(self, least: float) -> str:
         """Return the attribute by which an improbable bracket is pale."""
@@ -91,20 +95,42 @@ def drawings(candidates: Sequence[Candidate], certainty: Certainty | None) -> li
     for node in (node for tree in trees for node in tree if node.end > node.start):
         columns[node.end - 1] += max(0, node.width + 4 - sum(columns[node.start : node.end]))
     edges = [*accumulate(columns, initial=_MARGIN)]
-    is_mirrored = is_right_to_left(words)
-    pairs = zip(trees, tags, strict=True)
-    return ["".join(_drawing(tree, words, each, edges, is_mirrored)) for tree, each in pairs]
+    places = [round((left + right) / 2) for left, right in pairwise(edges)]
+    for tree in trees:
+        _place(tree, edges, places)
+    width, direction = round(edges[-1] + _MARGIN), ""
+    if is_right_to_left(words):
+        direction = " direction='rtl'"
+        places = [width - x for x in places]
+        for node in (node for tree in trees for node in tree):
+            node.x = width - node.x
+
+    @cache  # most trees have the same tags, and many the same height
+    def leaves(tags: tuple[str, ...], bottom: int) -> str:
+        row = "".join(
+            f"<g class='leaf'><text x='{x}' y='{bottom + 13}' class='tag' font-size='{_TAG}'>"
+            f"{escape(tag)}</text><text x='{x}' y='{bottom + 32}' class='word'>{escape(word)}"
+            "</text></g>"
+            for x, word, tag in zip(places, words, tags, strict=True)
+        )
+        return f"<g class='words' font-family='serif' font-size='{_WORD}'{direction}>{row}</g>"
+
+    drawn = []
+    for tree, each in zip(trees, tags, strict=True):
+        bottom = _MARGIN + tree[0].height * _LEVEL
+        drawn.append("".join(_drawing(tree, places, width, bottom, leaves(each, bottom))))
+    return drawn
 
 
-def _tags(candidate: Candidate) -> list[str]:
+def _tags(candidate: Candidate) -> tuple[str, ...]:
     """Return the tag of each word, empty where none is known."""
     count = sum(map(is_word, candidate.tokens))
     tags: Sequence[str] = candidate.tags or _TAGGED.findall(candidate.text)
     if len(tags) != count:  # because of traces, or of white space that is rare
         tags = candidate.tree.word_tags()
     if len(tags) != count:
-        return [""] * count
-    return ["" if tag == UNKNOWN_TAG else printable(tag) for tag in tags]
+        return ("",) * count
+    return tuple("" if tag == UNKNOWN_TAG else printable(tag) for tag in tags)
 
 
 def _brackets(tokens: Sequence[str], probabilities: _Probabilities | None) -> list[_Bracket]:
@@ -124,37 +150,28 @@ def _brackets(tokens: Sequence[str], probabilities: _Probabilities | None) -> li
             found.append(node)
         else:
             node = enclosing.pop()
-            node.end = words
+            node.close(words, probabilities)
             enclosing[-1].height = max(enclosing[-1].height, node.height + 1)
-            if probabilities is not None:
-                probability = probabilities.get((node.start, words, node.label), 0.0)
-                node.probability = round(probability, PROBABILITY_DECIMALS)
-            node.label = printable(node.label)
     top = found[0]
-    top.end = words
+    top.close(words, None)
     return found[1:] if len(top.children) == 1 and len(found) > 1 else found
 
 
-def _drawing(
-    tree: Sequence[_Bracket],
-    words: Sequence[str],
-    tags: Sequence[str],
-    edges: Sequence[float],
-    is_mirrored: bool,
-) -> Iterator[str]:
-    """Yield the parts of a drawing; ``edges[i]`` is where the column of word ``i`` begins."""
-    bottom = _MARGIN + tree[0].height * _LEVEL
-    width, height = round(edges[-1] + _MARGIN), bottom + _LEAF + _MARGIN
-    places = [round((left + right) / 2) for left, right in pairwise(edges)]
+def _place(tree: Sequence[_Bracket], edges: Sequence[float], places: Sequence[int]) -> None:
+    """Put each bracket above the middle of its first and last child, within the columns of its
+    words; ``edges[i]`` is where the column of word ``i`` begins, ``places[i]`` its middle."""
     for node in reversed(tree):  # children before their parents
-        ends = [_x(child, places) for child in (node.children[:1] + node.children[-1:])]
+        ends = [_x(child, places) for child in (*node.children[:1], *node.children[-1:])]
         middle = sum(ends) / len(ends) if ends else edges[node.start]
         half = node.width / 2
         node.x = round(max(edges[node.start] + half, min(middle, edges[node.end] - half)))
-    if is_mirrored:
-        places = [width - x for x in places]
-        for node in tree:
-            node.x = width - node.x
+
+
+def _drawing(
+    tree: Sequence[_Bracket], places: Sequence[int], width: int, bottom: int, leaves: str
+) -> Iterator[str]:
+    """Yield the parts of a drawing; ``bottom`` is where the row of words begins."""
+    height = bottom + _LEAF + _MARGIN
     yield (
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height}'"
         f" viewBox='0 0 {width} {height}' text-anchor='middle' fill='#222'>"
@@ -166,22 +183,7 @@ def _drawing(
     yield f"</g><g font-family='sans-serif' font-size='{_LABEL}' font-weight='600'>"
     for node in tree:
         yield _label(node, _y(node, bottom))
-    direction = " direction='rtl'" if is_mirrored else ""
-    yield f"</g><g class='words' font-family='serif' font-size='{_WORD}'{direction}>"
-    yield _leaves(tuple(places), tuple(words), tuple(tags), bottom)
-    yield "</g></svg>"
-
-
-@lru_cache(8)  # most trees of a sentence have the same tags, and some the same height
-def _leaves(
-    places: tuple[int, ...], words: tuple[str, ...], tags: tuple[str, ...], bottom: int
-) -> str:
-    return "".join(
-        f"<g class='leaf'><text x='{x}' y='{bottom + 13}' class='tag' font-size='{_TAG}'>"
-        f"{escape(tag)}</text><text x='{x}' y='{bottom + 32}' class='word'>{escape(word)}</text>"
-        "</g>"
-        for x, word, tag in zip(places, words, tags, strict=True)
-    )
+    yield f"</g>{leaves}</svg>"
 
 
 def _branch(node: _Bracket, child: _Bracket | int, places: Sequence[int], bottom: int) -> str:
@@ -226,12 +228,12 @@ def _y(node: _Bracket, bottom: int) -> int:
     return bottom - node.height * _LEVEL + _LEVEL // 2
 
 
-@lru_cache(10_000)
 def _width(text: str, size: float) -> float:
     """Return about how wide a text is, in a font with wide letters."""
     return size * sum(map(_letter, text))
 
 
+@lru_cache(10_000)
 def _letter(letter: str) -> float:
     if letter in _NARROW:
         return 0.38
