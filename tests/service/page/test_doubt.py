@@ -113,6 +113,7 @@ def test_the_keyboard_is_enough_from_the_sentence_to_the_help(page: Page, addres
     assert (page.locator("#bracket-list :focus").text_content() or "").startswith("NP the man with")
     tab_to(page, "#compare summary")
     keys.press("Enter")
+    page.locator("#verdict").wait_for()  # which moves what is below it
     tab_to(page, "#candidates")
     selected = "#candidates [aria-selected=true]"
     before = text_of(page, selected)  # the other reading
