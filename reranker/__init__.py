@@ -28,14 +28,13 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if sys.platform == "win32":  # files are claimed by flock, and children ended by signals
     raise ImportError("parse-reranker needs Linux or macOS; on Windows, install it in WSL 2")
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from reranker import client, trees
     from reranker.client import AsyncClient, Client
     from reranker.defaults import parse
@@ -46,10 +45,6 @@ if TYPE_CHECKING:
     from reranker.trees import Tree
 
     __version__: str
-    check: Callable[..., Any]
-    clauses: Callable[..., Any]
-    measure: Callable[..., Any]
-    surprisal: Callable[..., Any]
 
 __all__ = [
     "AsyncClient",
@@ -62,12 +57,8 @@ __all__ = [
     "Tree",
     "Weighing",
     "__version__",
-    "check",
-    "clauses",
     "client",
-    "measure",
     "parse",
-    "surprisal",
     "trees",
 ]
 
@@ -81,11 +72,7 @@ _MODULES = {
     "Reranker": "pipeline",
     "Tree": "trees",
     "Weighing": "ranking",
-    "check": "plugins.checking.checked",
-    "clauses": "plugins.clauses.sentence",
-    "measure": "plugins.measure.measurement",
     "parse": "defaults",
-    "surprisal": "plugins.surprisal.surprisal",
 }
 
 
@@ -98,11 +85,17 @@ def __getattr__(name: str) -> Any:
     if name in ("client", "trees"):
         return import_module(f"{__name__}.{name}")
     if name not in _MODULES:
+        # `from reranker import nbest` asks here first, before it imports the module.
+        if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
+            registry = import_module(f"{__name__}.registry")
+            if registry.has("functions", name):
+                return registry.load("functions", name)
         text = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(text, name=name, obj=sys.modules[__name__])
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    """Return the public names, for completion."""
-    return sorted(__all__)
+    """Return the public names, for completion; those of plug-ins, too."""
+    registry = import_module(f"{__name__}.registry")
+    return sorted([*__all__, *registry.names("functions")])

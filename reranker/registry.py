@@ -1,4 +1,5 @@
-"""Features by name: this repository's in one table, other packages' through entry points.
+"""Features by name: the core's in one table, a plug-in's in the ``FEATURES`` of its folder, other
+packages' through entry points.
 
 Text alone, so ``rerank --help`` imports no feature. Packages add theirs in ``pyproject.toml``::
 
@@ -31,6 +32,7 @@ Group = Literal[
     "servers",
     "treebanks",
     "tree-files",
+    "functions",
 ]
 """``commands``: modules with ``add_arguments(parser)``, ``run(arguments)``, which returns the exit
 status, and perhaps ``EXAMPLES``, the end of ``--help``, and ``GROUPS`` of flags with a ``USAGE``
@@ -43,122 +45,93 @@ that serve as `rerank serve` does, outside its own process, from its settings an
 None to the exit status. ``treebanks``: readers of treebanks without brackets, functions from the
 name of a file, its lines and a function for warnings to ``TreePiece``s (reranker.trees.treebank),
 by the ``treebank`` of a ``Kind`` (reranker.files.kinds). ``tree-files``: modules that write such,
-with ``write(tree, position)``, and ``START`` and ``END`` of a file."""
+with ``write(tree, position)``, and ``START`` and ``END`` of a file. ``functions``: functions of the
+package ``reranker``, such as ``reranker.measure``."""
 
 
 class Entry(NamedTuple):
     """A feature of this repository."""
 
-    target: str  # a module, or module:attribute
-    help: str = ""  # the line of `rerank --help`
+    target: str
+    """A module, or module:attribute, without the package's name in front: of the core below
+    ``reranker``, of a plug-in below its folder."""
+    help: str = ""
+    """The line of `rerank --help`."""
+    place: int = 99
+    """The place among the commands of `rerank --help`, the most used first."""
 
 
-def _plugin(name: str, help: str) -> Entry:
-    return Entry(f"reranker.plugins.{name}.command", help)
+Features = dict[Group, dict[str, Entry]]
 
-
-_TREEBANKS = "reranker.plugins.treebanks"
-_READ = ("conll2012", "conllu", "corenlp_json", "corenlp_xml", "export", "tigerxml")
-_WRITTEN = ("conll2012", "conllu", "export", "tigerxml")
-_PLUGINS = Path(__file__).with_name("plugins")
-
-_OURS: dict[Group, dict[str, Entry]] = {
-    "commands": {  # as `rerank --help` lists them, the most used first
+_CORE: Features = {
+    "commands": {
         "parse": Entry(
-            "reranker.commands.parse",
-            "text in, the best tree of each sentence out: parse and rerank",
+            "commands.parse", "text in, the best tree of each sentence out: parse and rerank", 1
         ),
-        "show": _plugin(
-            "showing", "draw trees: the best beside the parser's first, right or wrong"
-        ),
-        "grep": _plugin("grep", "search trees, parser output or text for a pattern"),
-        "measure": _plugin("measure", "how complex the syntax of a text is, and how sure that is"),
-        "clauses": _plugin("clauses", "the clauses of a text, of which kind, and how sure that is"),
-        "surprisal": _plugin("surprisal", "what each word of a text costs a reader: its surprisal"),
-        "serve": Entry("reranker.commands.serve", "rerank over HTTP, with a web page"),
-        "models": Entry("reranker.commands.models", "the language models that are installed"),
-        "eval": Entry("reranker.commands.evaluate", "EVALB's figures for two treebank files"),
-        "check": _plugin("checking", "the brackets of a treebank that are most likely wrong"),
-        "compare": Entry(
-            "reranker.plugins.tuning.compare_command",
-            "whether the difference of two parsers' F1 is more than chance",
-        ),
+        "serve": Entry("commands.serve", "rerank over HTTP, with a web page", 8),
+        "models": Entry("commands.models", "the language models that are installed", 9),
+        "eval": Entry("commands.evaluate", "EVALB's figures for two treebank files", 10),
         "validate": Entry(
-            "reranker.commands.validate", "what is in an n-best file, and what is wrong with it"
+            "commands.validate", "what is in an n-best file, and what is wrong with it", 13
         ),
-        "convert": Entry(
-            "reranker.commands.convert", "convert n-best files from one format to another"
-        ),
-        "tune": _plugin(
-            "tuning", "find the best --lm-weight and more, from ranked output and gold"
-        ),
-        "train": _plugin("training", "train a language model on a treebank, or an encoder-decoder"),
-        "adapt": _plugin(
-            "adapting", "train the models on to your own kind of text, without a treebank"
-        ),
-        "generate": _plugin("generation", "trees, translations or headlines by beam search"),
-        "analyse": _plugin("analysis", "what models do: the papers' tables and figures about them"),
-        "cluster": _plugin("cluster", "rerank many files, here or on many machines, with Ray"),
+        "convert": Entry("commands.convert", "convert n-best files from one format to another", 14),
         "completion": Entry(
-            "reranker.commands.completion", "print a script for tab completion in bash, zsh or fish"
+            "commands.completion", "print a script for tab completion in bash, zsh or fish", 30
         ),
     },
     "parsers": {
-        "beam": Entry("reranker.plugins.surprisal.beam_parser:BeamParser"),
-        "benepar": Entry("reranker.plugins.other_parsers.benepar:BeneparParser"),
-        "bllip": Entry("reranker.plugins.other_parsers.bllip:BllipParser"),
-        "chart": Entry("reranker.parsers.chart:ChartParser"),
-        "command": Entry("reranker.parsers.command:CommandParser"),
-        "encdec": Entry("reranker.plugins.generation.encdec_parser:EncdecParser"),
-        "stanza": Entry("reranker.plugins.other_parsers.stanza:StanzaParser"),
+        "chart": Entry("parsers.chart:ChartParser"),
+        "command": Entry("parsers.command:CommandParser"),
     },
     "outputs": {  # as the help of `--output` lists them
-        "best": Entry("reranker.outputs.output:Best", "the best tree on a line"),
-        "pretty": Entry("reranker.outputs.penn:Pretty", "over several lines"),
-        "conllu": Entry("reranker.outputs.conllu:CoNLLU", "as CoNLL-U"),
-        "json": Entry("reranker.outputs.spans:Json", "with its words and brackets"),
-        "brackets": Entry("reranker.outputs.brackets:Brackets", "a table of its brackets"),
-        "ranked": Entry("reranker.outputs.output:Ranked", "every candidate, as JSON"),
+        "best": Entry("outputs.output:Best", "the best tree on a line"),
+        "pretty": Entry("outputs.penn:Pretty", "over several lines"),
+        "conllu": Entry("outputs.conllu:CoNLLU", "as CoNLL-U"),
+        "json": Entry("outputs.spans:Json", "with its words and brackets"),
+        "brackets": Entry("outputs.brackets:Brackets", "a table of its brackets"),
+        "ranked": Entry("outputs.output:Ranked", "every candidate, as JSON"),
     },
-    "trainings": {
-        "encoder-decoder": Entry("reranker.plugins.generation.pair_run"),
-        "language-model": Entry("reranker.plugins.training.language_model_run"),
-        "spans": Entry("reranker.plugins.training.span_run"),
-    },
-    "servers": {"ray": Entry("reranker.plugins.cluster.command:serve")},
-    "treebanks": {name: Entry(f"{_TREEBANKS}.{name}:read") for name in _READ},
-    "tree-files": {name: Entry(f"{_TREEBANKS}.{name}") for name in _WRITTEN},
 }
 
 
-def ours(group: Group) -> dict[str, Entry]:
-    """Return this repository's features by name, without those of plug-ins that are not there."""
-    entries = _OURS.get(group, {})
-    return {name: entry for name, entry in entries.items() if _is_there(entry)}
+@functools.cache
+def _plugins() -> Features:
+    """Return the features of the folders in ``plugins/``, each of which names its own in
+    ``FEATURES``."""
+    features: Features = {}
+    folders = sorted(Path(__file__).with_name("plugins").glob("*/__init__.py"))
+    for name in (folder.parent.name for folder in folders):
+        package = f"plugins.{name}"
+        for group, entries in import_module(f"reranker.{package}").FEATURES.items():
+            for feature, entry in entries.items():
+                placed = entry._replace(target=f"{package}.{entry.target}")
+                features.setdefault(group, {})[feature] = placed
+    return features
 
 
-def _is_there(entry: Entry) -> bool:
-    """Tell whether a feature's plug-in is installed: the core works without any of them."""
-    names = entry.target.split(".")
-    return names[1] != "plugins" or (_PLUGINS / names[2] / "__init__.py").is_file()
+def built_in(group: Group) -> dict[str, Entry]:
+    """Return the built-in features by name; those of a plug-in whose folder was deleted are not
+    there."""
+    entries = {**_CORE.get(group, {}), **_plugins().get(group, {})}
+    return dict(sorted(entries.items(), key=lambda item: item[1].place))
 
 
 def names(group: Group) -> list[str]:
     """Return the names of all features, sorted, those of other packages included."""
-    return sorted({*ours(group), *_others(group)})
+    return sorted({*built_in(group), *_others(group)})
 
 
 def has(group: Group, name: str) -> bool:
     """Tell whether there is such a feature; other packages are asked last, which takes longer."""
-    return name in ours(group) or name in _others(group)
+    return _entry(group, name) is not None or name in _others(group)
 
 
 def load(group: Group, name: str) -> Any:
     """Import a feature. Raises InputError, naming those that there are, for an unknown name, and
     for one of another package that cannot be imported."""
-    if (entry := ours(group).get(name)) is not None:
+    if (entry := _entry(group, name)) is not None:
         module, _, attribute = entry.target.partition(":")
-        imported = import_module(module)
+        imported = import_module(f"reranker.{module}")
         return getattr(imported, attribute) if attribute else imported
     point = _others(group).get(name)
     if point is None:
@@ -169,6 +142,11 @@ def load(group: Group, name: str) -> Any:
     except Exception as error:  # whatever another package's code raises
         package = package_of(group, name)
         raise InputError(f"{name}, of the package {package}, cannot be loaded: {error}") from error
+
+
+def _entry(group: Group, name: str) -> Entry | None:
+    """Return a built-in feature; those of the core are found without looking at plug-ins."""
+    return _CORE.get(group, {}).get(name) or _plugins().get(group, {}).get(name)
 
 
 def package_of(group: Group, name: str) -> str:

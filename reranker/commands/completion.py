@@ -10,6 +10,7 @@ from pathlib import Path
 from reranker.commands.help import summaries
 from reranker.errors import InputError
 from reranker.files.output import write_line
+from reranker.process.flags import file_name
 
 EXAMPLES = """examples:
   rerank completion bash > ~/.local/share/bash-completion/completions/rerank
@@ -17,7 +18,7 @@ EXAMPLES = """examples:
   rerank completion fish > ~/.config/fish/completions/rerank.fish"""
 
 # What stands for files and folders in the help of the commands.
-_FILES = ("FILE", "TREES", "GOLD", "RANKED", "FIRST", "OTHER", "TEST", "RUN", "FOLDER")
+_FILES = ("FILE", "TREES", "GOLD", "TEST", "FOLDER")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     parser = whole_parser()
     for action in _actions(parser):
-        takes_files = action.type is Path or action.dest in ("config", "models")
+        takes_files = action.type in (Path, file_name) or action.dest in ("config", "models")
         if takes_files or str(action.metavar).startswith(_FILES):
             action.complete = shtab.FILE  # type: ignore[attr-defined]
     write_line(shtab.complete(parser, arguments.shell))

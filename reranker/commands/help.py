@@ -55,7 +55,7 @@ def description(command: str) -> str:
             "rerank COMMAND --help says more. Without a command, rerank chooses the best of\n"
             "a parser's n-best trees with an ensemble of language models:"
         )
-    if command in registry.ours("commands"):
+    if command in registry.built_in("commands"):
         return _summary(command)
     own = (registry.load("commands", command).__doc__ or "").strip().partition("\n")[0]
     return own or _summary(command)
@@ -63,12 +63,12 @@ def description(command: str) -> str:
 
 def summaries() -> dict[str, str]:
     """Return a line about each command, the most used first, other packages' last."""
-    names = dict.fromkeys([*registry.ours("commands"), *registry.names("commands")])
+    names = dict.fromkeys([*registry.built_in("commands"), *registry.names("commands")])
     return {name: _summary(name) for name in names}
 
 
 def _summary(name: str) -> str:
-    entry = registry.ours("commands").get(name)
+    entry = registry.built_in("commands").get(name)
     return entry.help if entry else f"of the package {registry.package_of('commands', name)}"
 
 

@@ -123,11 +123,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has seen enough, as in `rerank ... | head`
         code = 128 + signal.SIGPIPE
     except Exception as error:
-        code, text = ending(error, name)
+        code, text = ending(error, _less_memory(name))
     if text:  # not before: what the error's frames hold is free now
         _say(text)
     _discard_output()
     return code
+
+
+def _less_memory(command: str) -> str | None:
+    """Return a command's advice on taking less memory, if the command can be loaded."""
+    with contextlib.suppress(ImportError, MemoryError, InputError):
+        return getattr(load_command(command), "LESS_MEMORY", None)
+    return None
 
 
 def _say(text: str) -> None:
@@ -145,7 +152,7 @@ def _discard_output() -> None:
 
 def command_names() -> list[str]:
     """Return the names of all commands, ``rerank`` itself first."""
-    return ["rerank", *registry.ours("commands")]
+    return ["rerank", *registry.built_in("commands")]
 
 
 def command_parser(name: str) -> CommandParser:

@@ -16,6 +16,8 @@ from reranker.work.ranking import Rank, warn_of_language
 from reranker.work.sinks import TextSink
 from reranker.work.texts import ParsedText, UnparsedLog, checked_texts, text_paths
 
+LESS_MEMORY = "fewer --threads or a smaller ensemble (--models) take less, fewer --jobs too"
+
 EXAMPLES = """examples:
   echo "They served coffee and cake to the guests." | rerank parse -
   rerank parse notes.txt --output brackets --csv > brackets.csv

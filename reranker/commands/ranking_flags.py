@@ -43,7 +43,7 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     add("--models", nargs="+", metavar="FILE", help=text)
     text = "use no other checkpoints: their SHA-256, or the first 8 digits or more, in any order"
     add("--sha256", nargs="+", default=(), metavar="HASH", help=text)
-    outputs = registry.ours("outputs")
+    outputs = registry.built_in("outputs")
     names = ", ".join(f"{name}: {entry.help}" for name, entry in outputs.items())
     text = f"{names} (docs/output.md; default: best)"
     add("--output", choices=_Outputs(outputs), default="best", help=text)

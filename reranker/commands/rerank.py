@@ -18,6 +18,8 @@ from reranker.work.sinks import TextSink
 if TYPE_CHECKING:
     from reranker.evaluation.gold_table import GoldTable
 
+LESS_MEMORY = "fewer --threads or a smaller ensemble (--models) take less"
+
 EXAMPLES = """examples:
   rerank --nbest parses.txt > best.txt
   rerank --nbest parses.txt.gz --models ckpt/*.pt --lm-weight 0.3 --output ranked --out ranked.jsonl

@@ -8,6 +8,8 @@ import signal
 
 from reranker import registry
 
+LESS_MEMORY = "fewer --engines or a smaller ensemble (--models) take less"
+
 EXAMPLES = """examples:
   rerank serve --models ckpt/*.pt
   rerank serve --models ckpt/*.pt --host 0.0.0.0 --port 8080 --api-keys-file keys.txt

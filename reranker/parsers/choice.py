@@ -29,7 +29,7 @@ class ParserChoice:
 
     named: Sequence[str] = option(
         (),
-        "chart, bllip, beam, command, encdec or another that is installed (default: command with "
+        "chart, command, or another that is installed (docs/parsers.md; default: command with "
         "--parser-command, else chart, which is built in); several times: their candidates "
         "together",
     )
@@ -38,11 +38,9 @@ class ParserChoice:
     )
     named_models: Sequence[str] = option(
         (),
-        "of chart: a span model of `rerank train` or the name of an installed ensemble (default: "
-        "that of --models, else the installed one); of bllip: a "
-        "folder, a .tar.gz or the name of an installed one (default: the first that `rerank "
-        "models` lists); of beam: a forward language model; of encdec: a checkpoint of `rerank "
-        "train`; NAME=MODEL says whose it is if there are several parsers",
+        "of chart: a span model or the name of an installed ensemble (default: that of --models, "
+        "else the installed one); of another parser: docs/parsers.md; NAME=MODEL says whose it is "
+        "if there are several parsers",
     )
     settings: ParserSettings = field(default_factory=ParserSettings)  # all but command and model
     reranking: ModelNames | None = ()

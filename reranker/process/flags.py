@@ -14,6 +14,11 @@ from reranker.errors import RerankError
 P = ParamSpec("P")
 
 
+def file_name(text: str) -> str:
+    """Return the name of a file as it was typed; shells complete it."""
+    return text
+
+
 def script_parser(program: str, description: str | None) -> argparse.ArgumentParser:
     """Return the parser of a script whose ``description`` is printed with its line breaks."""
     return argparse.ArgumentParser(

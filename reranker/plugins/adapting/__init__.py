@@ -1,1 +1,11 @@
 """Models for a user's own kind of text, from plain sentences: parsed, reranked, trained on."""
+
+from reranker.registry import Entry, Features
+
+FEATURES: Features = {
+    "commands": {
+        "adapt": Entry(
+            "command", "train the models on to your own kind of text, without a treebank", 17
+        )
+    },
+}

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 FEWEST = 50  # sentences to learn from
 
+LESS_MEMORY = "fewer --threads and --jobs take less"
+
 EXAMPLES = """examples:
   rerank adapt --text mine.txt --out adapted/
   rerank parse new.txt --parser-model adapted/spans.pt --models adapted/

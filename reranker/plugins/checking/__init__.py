@@ -1,1 +1,10 @@
 """`rerank check`: the brackets of a treebank that are most likely wrong."""
+
+from reranker.registry import Entry, Features
+
+FEATURES: Features = {
+    "commands": {
+        "check": Entry("command", "the brackets of a treebank that are most likely wrong", 11)
+    },
+    "functions": {"check": Entry("checked:check")},
+}

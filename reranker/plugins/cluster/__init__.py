@@ -6,11 +6,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from reranker.registry import Entry, Features
+
 if TYPE_CHECKING:
     from reranker.plugins.cluster.dataset import map_lists
     from reranker.plugins.cluster.serving import app
 
 __all__ = ["app", "map_lists"]
+
+FEATURES: Features = {
+    "commands": {
+        "cluster": Entry("command", "rerank many files, here or on many machines, with Ray", 20)
+    },
+    "servers": {"ray": Entry("command:serve")},
+}
 
 _MODULES = {"app": "serving", "map_lists": "dataset"}
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from reranker.plugins.cluster.work import RankTask
     from reranker.service.settings import Settings
 
+LESS_MEMORY = "fewer --actors, of fewer --cores, take less"
+
 EXAMPLES = """examples:
   rerank cluster --nbest 'lists/*.zst' --out trees/ --models ckpt/*.pt
   rerank cluster --nbest 's3://bucket/lists/*.zst' --out s3://bucket/trees/ --output ranked

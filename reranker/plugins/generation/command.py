@@ -26,6 +26,8 @@ from reranker.work.sources import Memory
 if TYPE_CHECKING:
     from reranker.plugins.generation.beam_search import Hypothesis
 
+LESS_MEMORY = "a smaller --beam takes less"
+
 EXAMPLES = """examples:
   rerank generate --models parser.pt --source sentences.txt --out parses.fairseq
   rerank generate --models parser-*.pt --source sentences.txt --beam 50 |

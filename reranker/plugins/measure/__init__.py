@@ -1,1 +1,10 @@
 """`rerank measure`: how complex the syntax of a text is."""
+
+from reranker.registry import Entry, Features
+
+FEATURES: Features = {
+    "commands": {
+        "measure": Entry("command", "how complex the syntax of a text is, and how sure that is", 4)
+    },
+    "functions": {"measure": Entry("measurement:measure")},
+}

@@ -1,1 +1,5 @@
 """Parsing and reranking within other libraries' pipelines, one file for each."""
+
+from reranker.registry import Features
+
+FEATURES: Features = {}

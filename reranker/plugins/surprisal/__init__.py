@@ -1,2 +1,12 @@
 """Reading a sentence word by word with forward language models of trees: the word-synchronous beam,
 and what it says of each word."""
+
+from reranker.registry import Entry, Features
+
+FEATURES: Features = {
+    "commands": {
+        "surprisal": Entry("command", "what each word of a text costs a reader: its surprisal", 6)
+    },
+    "parsers": {"beam": Entry("beam_parser:BeamParser")},
+    "functions": {"surprisal": Entry("surprisal:surprisal")},
+}

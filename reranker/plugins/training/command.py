@@ -10,6 +10,8 @@ from reranker.checkpoints.vocabulary import MOST_CLASSED
 from reranker.commands.progress import loading
 from reranker.process.flags import number_from, positive, whole_number
 
+LESS_MEMORY = "a smaller batch_tokens or batch_size in --config takes less, --shards too"
+
 EXAMPLES = """examples:
   rerank train --config small --train train.mrg.gz --dev dev.mrg.gz \\
       --out ckpt/mine.pt --budget 60

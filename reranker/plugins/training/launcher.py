@@ -91,7 +91,9 @@ def _work(arguments: argparse.Namespace) -> int:
     try:
         return worker.run(arguments)
     except Exception as error:
-        code, text = ending(error, "train")
+        from reranker.plugins.training.command import LESS_MEMORY
+
+        code, text = ending(error, LESS_MEMORY)
     message(f"rerank: {text}")
     return code
 

@@ -113,7 +113,7 @@ def _kind(architecture: object) -> Any:
     """Return the module that trains an architecture: see ``reranker.registry``."""
     name = str(architecture)
     return registry.load(
-        "trainings", name if name in registry.ours("trainings") else "language-model"
+        "trainings", name if name in registry.built_in("trainings") else "language-model"
     )
 
 

@@ -17,7 +17,7 @@ from reranker.files.output import output_paths, write_line
 from reranker.files.table import aligned
 from reranker.outputs.ranked_file import ranked_lines
 from reranker.plugins.tuning.confidence_table import ConfidenceTable
-from reranker.process.flags import number_from, weight, whole_number
+from reranker.process.flags import file_name, number_from, weight, whole_number
 from reranker.trees.treebank import treebank_files
 
 if TYPE_CHECKING:
@@ -43,7 +43,12 @@ how well the probability that a choice is better than the parser's first tree ca
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank tune`` to ``parser``."""
     add = parser.add_argument
-    add("ranked", metavar="RANKED", help="output of `rerank --output ranked`, with any weight")
+    add(
+        "ranked",
+        type=file_name,
+        metavar="RANKED",
+        help="output of `rerank --output ranked`, with any weight",
+    )
     add("gold", nargs="+", metavar="GOLD", help="gold trees: files, folders, quoted patterns")
     add("--gold-tags", action="store_true", help="give every candidate the gold tags first")
     text = "cross-validate with K blocks of neighbouring sentences (default: 10)"

@@ -14,7 +14,7 @@ from reranker.evaluation.alignment import complaints, paired
 from reranker.files.output import write_line
 from reranker.files.table import aligned
 from reranker.outputs.ranked_file import best_trees
-from reranker.process.flags import whole_number
+from reranker.process.flags import file_name, whole_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,8 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank compare`` to ``parser``."""
     add = parser.add_argument
     add("gold", metavar="GOLD", help="gold trees: a file, a folder or a quoted pattern")
-    add("first", metavar="FIRST", help="trees, or ranked output")
-    add("others", metavar="OTHER", nargs="+", help="the same, to compare with FIRST")
+    add("first", type=file_name, metavar="FIRST", help="trees, or ranked output")
+    add(
+        "others", type=file_name, metavar="OTHER", nargs="+", help="the same, to compare with FIRST"
+    )
     add("--gold-tags", action="store_true", help="give every tree the gold tags first")
     text = "samples for each test (default: 10000)"
     add("--samples", type=whole_number(1, 10_000_000), default=10_000, metavar="N", help=text)

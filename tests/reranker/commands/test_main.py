@@ -55,7 +55,7 @@ def test_help_lists_every_command_and_says_what_it_does() -> None:
         for path in (ROOT / "reranker" / folder).rglob("*.py")
         if "\ndef run(" in (text := path.read_text("utf-8")) and "\nEXAMPLES = " in text
     }
-    entries = registry.ours("commands")
+    entries = registry.built_in("commands")
     assert len(listed) == len(entries) == len(whole) - 1  # without rerank itself
     for line, (name, entry) in zip(listed, entries.items(), strict=True):
         assert line.split() == [name, *entry.help.split()] and len(line) <= 80

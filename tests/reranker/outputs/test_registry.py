@@ -40,7 +40,7 @@ def test_every_output_has_the_best_tree() -> None:
     assert Tree.from_string(json.loads(text_of(ranking, "json"))["tree"]) == best
 
 
-@pytest.mark.parametrize("output", registry.ours("outputs"))
+@pytest.mark.parametrize("output", registry.built_in("outputs"))
 def test_a_sentence_without_candidates(output: str) -> None:
     words = text_of(ranking_of(NBest("0", (), (), 1, Sentence(("a", "b")))), output)
     nothing = text_of(ranking_of(NBest("0", (), (), 1)), output)

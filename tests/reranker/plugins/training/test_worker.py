@@ -18,7 +18,7 @@ from reranker.plugins.training.span_config import SpanTrainingConfig
 NAMES = {name for names in worker._FLAGS for name in names}
 
 
-@pytest.mark.parametrize("name", registry.ours("trainings"))
+@pytest.mark.parametrize("name", registry.built_in("trainings"))
 def test_every_kind_says_what_it_takes(name: str) -> None:
     kind = registry.load("trainings", name)
     assert issubclass(kind.CONFIG, RunConfig) and {*kind.TAKES} <= NAMES
