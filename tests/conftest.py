@@ -18,7 +18,6 @@ import pytest
 
 # Which has the processes that tests start run the code of this checkout.
 import tests.checkout
-from tests import warm
 
 # Tests of what the core and plug-ins do together. Where plug-ins are deleted (`make core`), the
 # others must pass.
@@ -81,9 +80,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Programs that a shell starts with & ignore Ctrl-C, and so would those that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Processes that run `rerank` need not import everything.
-warm.asker.begin()
-
 hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
@@ -101,7 +97,6 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_unconfigure() -> None:
     """Find what is garbage now, once: pytest looks for it ten times."""
-    warm.asker.end()
     gc.collect()
     gc.freeze()
 

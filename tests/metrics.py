@@ -1,7 +1,7 @@
 """The size of the project, printed for whoever reviews a change: nothing here is a limit.
 
-    python -m tests.metrics          # lines by room, words of the pages
-    python -m tests.metrics --walks  # also the files, functions and moves of two commands
+python -m tests.metrics          # lines by room, words of the pages
+python -m tests.metrics --walks  # also the files, functions and moves of two commands
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ succeed. Notebooks run cell by cell.
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import sys
 import tempfile
@@ -129,8 +128,6 @@ def renewed_notebook(path: Path, directory: Path) -> str:
 
 def main(names: list[str]) -> None:
     """Write new outputs into the pages and notebooks, or into those with these names."""
-    # As in tests: no import may start a thread in the process that examples are forks of.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     chosen = [Path(name).resolve() for name in names] or [*pages(), *notebooks()]
     for page in chosen:
         renew = renewed_notebook if page.suffix == ".ipynb" else renewed

@@ -6,7 +6,6 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests import warm
 from tests.checkout import COMMANDS, ROOT
 
 
@@ -22,8 +21,7 @@ def newcomers_directory(directory: Path) -> Path:
 
 def environment() -> dict[str, str]:
     """Return an environment in which `rerank` is this checkout's and `python` this Python, although
-    it need not be active. Both are warm."""
-    warm.asker.connection()
+    it need not be active."""
     path = f"{COMMANDS}{os.pathsep}{os.environ['PATH']}"
     return {**os.environ, "PATH": path, "COLUMNS": "80"}
 

@@ -16,10 +16,6 @@ COPIED = (
     "conftest.py",
     "shell.py",
     "waiting.py",
-    "warm.py",
-    "program.py",
-    "bin/python",
-    "bin/relay.py",
     "bin/rerank",
     "service/servers.py",
 )
@@ -28,25 +24,15 @@ from pathlib import Path
 print(Path(__file__).resolve().parents[1])
 """
 TEST = """
-import contextlib
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from tests import warm
 from tests.service.servers import RERANK
 from tests.shell import shell
 
 
-@pytest.mark.parametrize("way", [warm.fresh, contextlib.nullcontext])
-def test_every_way_to_start_it(way, tmp_path: Path) -> None:
-    with way():
-        every_way(tmp_path)
-
-
-def every_way(tmp_path: Path) -> None:
+def test_every_way_to_start_it(tmp_path: Path) -> None:
     there = str(Path(__file__).resolve().parents[1])
     module = ["-m", "reranker"]
     for command in ([RERANK], [sys.executable, *module], [sys.executable, "-P", *module]):

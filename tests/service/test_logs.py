@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-
-from tests.warm import PROGRAM
+import sys
 
 CODE = r"""if True:
     import logging
@@ -16,5 +15,5 @@ CODE = r"""if True:
 
 
 def test_no_event_controls_the_terminal() -> None:
-    done = subprocess.run([*PROGRAM, CODE], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True)
     assert r"a\x1b]0;X\x07\x9b b" in done.stderr, done.stderr

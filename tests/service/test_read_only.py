@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -12,7 +13,6 @@ import pytest
 
 from tests.checkout import RERANK
 from tests.waiting import PATIENCE
-from tests.warm import PROGRAM
 
 # In a mount namespace of its own, with the disk mounted read-only.
 READ_ONLY = """
@@ -76,7 +76,7 @@ sys.exit(main(["serve", "--port", "0", "--models", sys.argv[1]]))
 
 def test_any_failure_to_start_is_logged_and_ends_the_process(models: list[str]) -> None:
     done = subprocess.run(
-        [*PROGRAM, CANNOT_LOAD, models[0]],
+        [sys.executable, "-c", CANNOT_LOAD, models[0]],
         capture_output=True,
         text=True,
         timeout=PATIENCE,

@@ -16,7 +16,6 @@ import pytest
 from reranker.checkpoints.hub import from_hub
 from reranker.errors import InputError
 from tests.answering import Answers, answering
-from tests.warm import PROGRAM
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FILES = {
@@ -83,7 +82,7 @@ def named(environment: Mapping[str, str], *names: str) -> list[str]:
         "        print(error)\n"
     )
     done = subprocess.run(
-        [*PROGRAM, code, *names],
+        [sys.executable, "-c", code, *names],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,

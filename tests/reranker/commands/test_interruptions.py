@@ -21,7 +21,6 @@ from reranker.pipeline import Reranker
 from reranker.ranking import Ranking
 from reranker.scoring import pools
 from reranker.work import sinks
-from tests import warm
 from tests.checkout import RERANK
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.killed_runs import (
@@ -213,10 +212,7 @@ def test_kills_keep_what_was_written_and_a_resumed_run_writes_the_same(tmp_path:
 def test_an_interruption_waits_while_pytorch_loads(tmp_path: Path) -> None:
     file = examples(tmp_path / "n.txt", 26, times=100)
     command = [RERANK, "--nbest", file, "--models", str(ROOT / "ckpt/rnn-forward.pt")]
-    with (
-        warm.fresh(),
-        subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=-1, text=True) as process,
-    ):
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=-1, text=True) as process:
         assert process.stderr is not None
         assert process.stderr.readline().endswith("format bllip\n")  # loading comes next
         process.send_signal(signal.SIGTERM)
@@ -235,8 +231,7 @@ def test_twenty_kills(tmp_path: Path) -> None:
     while kills < 20:
         number = generator.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
         # Of computing; until the arguments are read, Python itself answers signals.
-        with warm.fresh():
-            killed = killed_run(arguments, out, number, generator.uniform(1, 6))
+        killed = killed_run(arguments, out, number, generator.uniform(1, 6))
         if out.exists():
             assert out.read_text() == expected
             out.unlink()

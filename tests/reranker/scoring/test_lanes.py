@@ -11,7 +11,6 @@ from reranker.process.cancellation import Cancellation, Stopped
 from reranker.process.machine import available_cores
 from reranker.scoring.lanes import Lanes
 from tests.waiting import PATIENCE
-from tests.warm import PROGRAM
 
 
 def test_jobs_run_side_by_side_and_answer_in_order() -> None:
@@ -53,7 +52,9 @@ def test_lanes_are_never_less_nice_than_the_process() -> None:
         "start = os.getpriority(os.PRIO_PROCESS, 0); print(start, *Lanes(1, 7).compute([job])); "
         "os.setpriority(os.PRIO_PROCESS, 0, 12); print(*Lanes(1, 7).compute([job]))"
     )
-    done = subprocess.run([*PROGRAM, program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     start, first, second = map(int, done.stdout.split())
     assert first == max(start, 7)
     assert second == max(start, 12)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests import warm
 from tests.checkout import before_python_path
 from tests.service.children.test_processes import children_of
 from tests.service.servers import serving
@@ -32,17 +31,14 @@ def test_no_key_reaches_a_child(models: list[str], tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(RECORDING, encoding="utf-8")
     (tmp_path / "keys").write_text(f"{KEYS[2]} # newspaper\n", encoding="utf-8")
     flags = ("--api-keys-file", str(tmp_path / "keys"))
-    with (
-        warm.fresh(),
-        serving(
-            models,
-            *flags,
-            PYTHONPATH=before_python_path(str(tmp_path)),
-            RECORDS=str(tmp_path),
-            RERANK_API_KEYS=KEYS[0],
-            rerank_admin_keys=KEYS[1],
-        ) as server,
-    ):
+    with serving(
+        models,
+        *flags,
+        PYTHONPATH=before_python_path(str(tmp_path)),
+        RECORDS=str(tmp_path),
+        RERANK_API_KEYS=KEYS[0],
+        rerank_admin_keys=KEYS[1],
+    ) as server:
         with server.client(headers={"X-API-Key": KEYS[0]}) as client:
             long = "Aardvark " * 2000
             for path, body in (
