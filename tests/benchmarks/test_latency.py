@@ -73,6 +73,7 @@ def test_the_modules_of_all_processes() -> None:
     assert {"subprocess", "this"} <= modules and "torch" not in modules
 
 
+@pytest.mark.slow  # tests/test_architecture.py sees the imports of what the service shares
 def test_a_service_s_first_answer_needs_no_compiler() -> None:
     body = (ROOT / "examples/short.txt").read_text()
     environment: dict[str, Any] = SAY_IMPORTS

@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import resource
-import signal
 import socket
 import time
 from collections.abc import Iterator
@@ -32,62 +31,6 @@ BODY = {"sentences": [sentence("We", "saw", "it")]}
 def status(server: Server, path: str) -> int:
     """Return the status of a request on a connection of its own."""
     return httpx.get(f"{server.url}{path}", timeout=PATIENCE, verify=False).status_code
-
-
-# Children that hang.
-
-
-@pytest.fixture(scope="module")
-def watching(models: list[str]) -> Iterator[Server]:
-    """Yield a server that soon notices a hanging child."""
-    with serving(models, "--heartbeat-seconds", "2") as server:
-        yield server
-
-
-def test_a_stopped_scoring_child_is_replaced_and_ready_says_so(watching: Server) -> None:
-    """Requests failed with 504 and ready said 200 for ever."""
-    hung = 'hung_children_total{child="scoring"}'
-    with watching.client() as client:
-        before = client.post("/rerank", json=BODY).json()["sentences"]
-        hung_before = count(client, hung)
-        (child,) = children_of(watching, "scoring_main")
-        os.kill(child, signal.SIGSTOP)
-        answer = client.post("/rerank", json=BODY)
-        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "worker-crashed")
-        until(lambda: status(watching, "/health/ready") == 200)
-        assert status(watching, "/health/live") == 200
-        assert client.post("/rerank", json=BODY).json()["sentences"] == before
-        assert count(client, hung) == hung_before + 1
-        assert children_of(watching, "scoring_main") != [child]
-
-
-@pytest.mark.slow  # of one engine: tests/service/scheduling/test_engines.py
-def test_a_child_that_hangs_again_and_again_ends_life(models: list[str]) -> None:
-    """It is stopped as soon as it is ready; nothing is scored in between."""
-    with serving(models, "--heartbeat-seconds", "5") as server, server.client() as client:
-        stopped: set[int] = set()
-        while status(server, "/health/live") == 200:
-            new = set(children_of(server, "scoring_main")) - stopped
-            if new and status(server, "/health/ready") == 200:
-                stopped |= new
-                for child in new:
-                    os.kill(child, signal.SIGSTOP)
-            time.sleep(0.01)
-        assert len(stopped) == 3 and status(server, "/health/ready") == 503
-        server.logged("scoring crashed and cannot be restarted")
-        assert client.post("/rerank", json=BODY).status_code == 503
-
-
-def test_a_stopped_reading_child_costs_one_request(watching: Server) -> None:
-    hung = 'hung_children_total{child="reading"}'
-    with watching.client() as client:
-        hung_before = count(client, hung)
-        (child,) = children_of(watching, "reading_main")
-        os.kill(child, signal.SIGSTOP)
-        answer = client.post("/rerank", json=BODY)
-        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "reader-crashed")
-        assert client.post("/rerank", json=BODY).status_code == 200
-        assert count(client, hung) == hung_before + 1
 
 
 # Connections.
@@ -222,52 +165,7 @@ def test_whose_connection_is_closed() -> None:
 def test_an_open_address_needs_keys(host: str) -> None:
     with pytest.raises(InputError, match="--public"):
         listening(load_settings({"host": host, "port": 0}))
-
-
-@pytest.fixture(scope="module")
-def open_to_anyone(models: list[str]) -> Iterator[str]:
-    """Yield the address of a server that needs no key, on purpose; with keys, see test_keys.py."""
-    flags = ["--host", "0.0.0.0", "--public", "--allow-host", "rerank.example"]
-    with serving(models, *flags, "--cors-origins", "https://ours.example") as server:
-        yield f"http://127.0.0.1:{server.port}"
-
-
-def test_on_purpose_it_is_open(open_to_anyone: str) -> None:
-    assert httpx.get(f"{open_to_anyone}/info", timeout=PATIENCE, verify=False).status_code == 200
-
-
-HOSTS = [
-    ("127.0.0.1:8000", 200),
-    ("[::1]:8000", 200),
-    ("localhost", 200),
-    ("Rerank.Example", 200),
-    ("evil.example", 421),
-    ("localhost.evil.example:8000", 421),
-]
-
-
-def test_only_known_hosts_are_answered(open_to_anyone: str) -> None:
-    """A name that an attacker's DNS points at this machine is not among them; health is for all."""
-    with httpx.Client(base_url=open_to_anyone, timeout=PATIENCE, verify=False) as client:
-        for host, expected in HOSTS:
-            assert client.get("/info", headers={"Host": host}).status_code == expected, host
-            assert client.get("/health/live", headers={"Host": host}).status_code == 200
-
-
-def test_pages_of_other_sites_are_refused(open_to_anyone: str) -> None:
-    """A browser sends text/plain from any page without asking first; it does say which page."""
-    lists = EXAMPLE.with_name("short.txt").read_bytes()
-    with httpx.Client(base_url=open_to_anyone, timeout=PATIENCE, verify=False) as client:
-        for origin, expected in (
-            ("https://evil.example", 403),
-            ("null", 403),
-            ("http://127.0.0.1:1", 403),
-            ("https://ours.example", 200),
-            (open_to_anyone, 200),
-        ):
-            headers = {"Content-Type": "text/plain", "Origin": origin}
-            answer = client.post("/rerank", content=lists, headers=headers)
-            assert answer.status_code == expected, origin
+    listening(load_settings({"host": host, "port": 0, "public": True})).close()
 
 
 # One function for the command's --top and the service's top_n.

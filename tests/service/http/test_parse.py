@@ -308,15 +308,6 @@ def test_a_long_text_does_not_hold_up_a_list(parsing: Server, http: httpx.Client
     until(lambda: metric(http, "rerank_requests_in_flight") == 0)
 
 
-def test_a_killed_child_is_replaced(parsing: Server, http: httpx.Client) -> None:
-    before = sentences(post(http, TEXT))
-    (process,) = children_of(parsing, "scoring_main")
-    kill(process)
-    assert sentences(post(http, TEXT)) == before
-    (other,) = children_of(parsing, "scoring_main")
-    assert other != process
-
-
 def test_a_child_killed_while_it_parses_costs_one_text(parsing: Server, http: httpx.Client) -> None:
     before = sentences(post(http, TEXT))
     (process,) = children_of(parsing, "scoring_main")

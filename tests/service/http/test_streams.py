@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from reranker.service.http.streams import LINES
+from tests.service.children.test_processes import count
 from tests.service.servers import Gate, Server, sentence, serving
 from tests.waiting import PATIENCE, until
 
@@ -107,12 +108,18 @@ def test_a_single_list_is_answered_as_ever(http: httpx.Client) -> None:
     assert answer.json()["results"][0]["index"] == 0
 
 
-def test_hanging_up_cancels(fragile: Server, http: httpx.Client, gate: Gate) -> None:
-    before = dropped(http, "disconnect")
-    body = json.dumps({"sentences": [sentence("a"), sentence(gate.word)]}).encode()
-    with connect(fragile, body, f"Accept: {LINES}\r\nContent-Type: application/json\r\n") as client:
-        assert client.recv(12) == b"HTTP/1.1 200"
-    until(lambda: dropped(http, "disconnect") > before)
+@pytest.mark.parametrize("accept", [LINES, "*/*"])
+def test_hanging_up_stops_the_scoring(
+    fragile: Server, http: httpx.Client, gate: Gate, accept: str
+) -> None:
+    names = ("queue_wait_seconds_count", "stopped_batches_total")
+    begun, stopped = (count(http, name) for name in names)
+    gone = dropped(http, "disconnect")
+    body = json.dumps({"sentences": [sentence(gate.word)]}).encode()
+    with connect(fragile, body, f"Accept: {accept}\r\nContent-Type: application/json\r\n"):
+        until(lambda: count(http, names[0]) > begun)
+    until(lambda: dropped(http, "disconnect") > gone)
+    until(lambda: count(http, names[1]) > stopped)
     assert http.post("/rerank", json={"sentences": [sentence("a")]}).status_code == 200
 
 

@@ -148,20 +148,6 @@ def long_request() -> bytes:
     return json.dumps({"sentences": lists}).encode()
 
 
-def test_scoring_stops_when_the_client_is_gone() -> None:
-    """Nobody waits for its end; a batch is stopped unless it ends of itself just then, hence the
-    tries."""
-    with serving([CHECKPOINTS.replace("*", "rnn-forward")]) as server, server.client() as client:
-        for tried in range(10):
-            with send(server, long_request()):
-                until_scoring(server, 2 * tried + 1)
-            assert client.post("/rerank", json=KIND).status_code == 200
-            time.sleep(0.1)  # the next request does not wait until it is counted
-            if "rerank_stopped_batches_total 0.0" not in client.get("/metrics").text:
-                return
-        pytest.fail("no batch was stopped")
-
-
 @pytest.mark.slow
 def test_sigterm_while_scoring_for_nobody() -> None:
     """The client of a long request is gone, and the process ends (how soon: test_sigterm.py)."""
