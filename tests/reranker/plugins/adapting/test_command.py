@@ -279,19 +279,6 @@ def test_an_interruption_leaves_no_parser_behind(command: list[str]) -> None:
     assert not Path("adapted/work/ranked.jsonl").exists()
 
 
-def test_a_folder_has_one_run(command: list[str], capsys: Capture) -> None:
-    whole = Path("text.txt").read_text()
-    Path("text.txt").write_text("it may hang here\n" + whole)
-    run = subprocess.Popen([sys.executable, "-m", "reranker.commands.main", *command])
-    until(lambda: _children(run.pid))
-    assert main(command) == 2
-    message = f"rerank: adapted/work: process {run.pid} is writing it"
-    assert capsys.readouterr().err.splitlines()[-1] == message
-    run.send_signal(signal.SIGTERM)
-    assert run.wait(PATIENCE) == 130
-    assert not Path("adapted/work.lock").exists()
-
-
 def test_a_report_of_someone_else_is_not_replaced(command: list[str], capsys: Capture) -> None:
     Path("adapted").mkdir()
     Path("adapted/report.md").write_text("my report")
@@ -303,16 +290,6 @@ def test_a_report_of_someone_else_is_not_replaced(command: list[str], capsys: Ca
     os.mkfifo("adapted/work/settings.json")
     assert main(command) == 2
     assert "adapted/work/settings.json: not a file that this run may" in capsys.readouterr().err
-
-
-def test_what_came_between_two_runs_is_not_replaced(command: list[str], capsys: Capture) -> None:
-    assert main([*command, "--margin", "1e9"]) == 2, "none is certain enough: nothing is trained"
-    for name in ("m.pt", "report.md"):
-        Path("adapted", name).write_text("mine")
-        assert main(command) == 2
-        assert f"adapted/{name}: not a file that this run may replace" in capsys.readouterr().err
-        assert Path("adapted", name).read_text() == "mine"
-        Path("adapted", name).unlink()
 
 
 def _children(pid: int) -> list[int]:

@@ -136,11 +136,3 @@ def test_usage(tmp_path: Path, capsys: Capture, model: str) -> None:
     ):
         assert main(["check", *flags, *([] if "xx" in flags else ["--parser-model", model])]) == 2
         assert message in capsys.readouterr().err, message
-
-
-def test_a_run_with_an_output_can_be_resumed(tmp_path: Path, capsys: Capture, model: str) -> None:
-    file, out = write(tmp_path / "t.mrg", f"{TREE}\n" * 3), tmp_path / "out.tsv"
-    flags = ["--parser-model", model]
-    assert main(["check", file, *flags]) == 0
-    assert main(["check", file, *flags, "--out", str(out), "--resume"]) == 0
-    assert out.read_text("utf-8") == capsys.readouterr().out

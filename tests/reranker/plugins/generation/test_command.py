@@ -115,28 +115,6 @@ def test_a_translator_from_two_files_and_from_one(capsys: Capture) -> None:
     assert "1 sentence without words has no output" in captured.err
 
 
-def test_an_interrupted_run_resumes(
-    parser: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    flags = ("--models", parser, "--beam", "2", "--out", "lists.txt")
-    assert generated(*flags) == 0
-    whole = Path("lists.txt").read_bytes()
-    Path("lists.txt").unlink()
-    interrupt_after_two(monkeypatch, *flags)
-    with Path("lists.txt.part").open("ab") as part:
-        part.write(b"half of the third")
-    kept = Path("lists.txt.part").read_bytes()
-    assert whole.startswith(kept.removesuffix(b"half of the third"))
-    assert generated(*flags) == 2, "--resume is missing"
-    Path("sentences.txt").write_text(SENTENCES.replace(" ", " other ", 1))
-    assert generated(*flags, "--resume") == 2, "another source"
-    Path("sentences.txt").write_text(SENTENCES)
-    assert Path("lists.txt.part").read_bytes() == kept
-    assert generated(*flags, "--resume") == 0
-    assert Path("lists.txt").read_bytes() == whole
-    assert not Path("lists.txt.part").exists()
-
-
 def test_what_cannot_be_generated_is_refused(parser: str, capsys: Capture) -> None:
     Path("c.toml").write_text(TRANSLATOR)
     Path("bad.toml").write_text(LANGUAGE_MODEL)

@@ -48,9 +48,8 @@ def test_it_learns_to_turn_words_round(tmp_path: Path, recipe: Any) -> None:
     assert information["pairs"] == 25 and information["dev_pairs"] == 13
 
 
-@pytest.mark.parametrize("recipe", ["fast", "sgd"])
-def test_a_killed_run_resumes_to_the_same_bits(tmp_path: Path, recipe: Any) -> None:
-    config = replace(CONFIG, recipe=recipe, steady_epochs=1)
+def test_a_killed_run_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    config = replace(CONFIG, recipe="sgd", steady_epochs=1)
     check_resumed(partial(train, config, TRAIN, DEV), tmp_path)
 
 

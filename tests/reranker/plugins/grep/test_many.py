@@ -54,15 +54,6 @@ def test_the_matches_of_many_patterns(capsys: Capture) -> None:
 
 
 @pytest.mark.usefixtures("files")
-def test_a_matrix_is_resumed() -> None:
-    flags = ["grep", "--patterns", "p.tsv", "t.mrg", "--out", "m.tsv"]
-    assert main(flags) == 0
-    whole = Path("m.tsv").read_text()
-    assert main([*flags, "--resume"]) == 0
-    assert Path("m.tsv").read_text() == whole and whole.endswith("t.mrg\t2\t\t0\t0\t1\n")
-
-
-@pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     "patterns, flags, message",
     [

@@ -15,7 +15,6 @@ from reranker.commands.main import main
 from reranker.plugins.surprisal.surprisal import COLUMNS
 from tests.reranker.ensembles import save
 from tests.reranker.plugins.surprisal.toy import checkpoint
-from tests.reranker.small_files import break_off_after
 
 Capture = pytest.CaptureFixture[str]
 TEXT = "It rains here. Boxes (and otters)!\n\nDon't rain.\n"
@@ -105,22 +104,6 @@ def test_pandas(model: str) -> None:
     frame = reranker.surprisal(TEXT, models=model, beam=3).to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame.columns) == list(COLUMNS) and len(frame) == len(TEXT.split())
-
-
-def test_an_interrupted_run_resumes(
-    model: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    assert run(model) == 0
-    expected = capsys.readouterr().out
-    with monkeypatch.context() as patched:
-        break_off_after(2, patched, KeyboardInterrupt())
-        assert run(model, "--out", "out.tsv") == 130
-    assert "2 sentences are kept" in capsys.readouterr().err
-    assert not Path("out.tsv").exists()
-    assert run(model, "--out", "out.tsv", "--resume", "--unit", "nats") == 2
-    assert 'unit is "nats", but was "bits"' in capsys.readouterr().err
-    assert run(model, "--out", "out.tsv", "--resume") == 0
-    assert Path("out.tsv").read_text() == expected
 
 
 def test_a_picture(model: str) -> None:

@@ -132,9 +132,8 @@ def test_the_smaller_model_learns_them_whatever_the_trees_say(path: Path, tmp_pa
     assert tables[0][..., 0].mean() == pytest.approx(tables[1][..., 0].mean(), abs=0.2)
 
 
-@pytest.mark.parametrize("count", [0, 2])
-def test_a_killed_run_resumes_to_the_same_bits(path: Path, tmp_path: Path, count: int) -> None:
-    check_resumed(partial(train, replace(TAGS, shards=count), TAGGED, DEV, teacher=path), tmp_path)
+def test_a_killed_run_resumes_to_the_same_bits(path: Path, tmp_path: Path) -> None:
+    check_resumed(partial(train, replace(TAGS, shards=2), TAGGED, DEV, teacher=path), tmp_path)
 
 
 def test_shards_of_a_batch_have_the_gradients_of_the_whole(path: Path) -> None:
