@@ -297,10 +297,10 @@ def test_a_work_folder_is_of_one_run(tmp_path: Path) -> None:
     make_module = module("tables/make.py")
     make_module.check_settings(tmp_path, {"shrink": 2})
     make_module.check_settings(tmp_path, {"shrink": 2})
-    with pytest.raises(InputError, match="begun with shrink 2, now it is 4"):
+    with pytest.raises(InputError, match=r"shrink 2.* 4"):
         make_module.check_settings(tmp_path, {"shrink": 4})
     (tmp_path / "settings.json").rename(tmp_path / "f1.md")
-    with pytest.raises(InputError, match="contains files of another kind: choose another --work"):
+    with pytest.raises(InputError, match="--work"):
         make_module.check_settings(tmp_path, {"shrink": 2})
 
 

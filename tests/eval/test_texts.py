@@ -56,7 +56,7 @@ def test_the_same_seed_divides_alike() -> None:
     assert sorted([*one, *two, *rest]) == sorted(counts)
     assert corpus.divided(counts, (0.05, 0.201), 1) == [one, two, rest]
     assert corpus.divided(counts, (0.05, 0.201), 2) != [one, two, rest]
-    with pytest.raises(InputError, match="2 files are too few to be divided into 3 parts"):
+    with pytest.raises(InputError, match=r"2 files .* 3 parts"):
         corpus.divided(dict(list(counts.items())[:2]), (0.1, 0.1), 1)
 
 

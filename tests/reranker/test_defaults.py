@@ -46,7 +46,7 @@ def test_counts_of_another_library(name: str, models: list[str]) -> None:
 
     assert parse(np.int64(2)).startswith("(TOP ")
     for wrong in (0, 1.5, "2"):
-        with pytest.raises(InputError, match=f"{name} must be a positive integer, got {wrong!r}"):
+        with pytest.raises(InputError, match=f"{name} .*{wrong!r}"):
             parse(wrong)
 
 
@@ -87,9 +87,9 @@ def test_options_are_those_of_the_command_line(models: list[str]) -> None:
     (few,) = reranker.parse("It runs.", models=models, candidates=3)
     assert len(few) <= 3
     for many in (10_001, 10**30):
-        with pytest.raises(InputError, match="candidates must be at most 10,000 for a sentence"):
+        with pytest.raises(InputError, match=r"candidates .*10,000"):
             reranker.parse("It runs.", models=models, candidates=many)
-    with pytest.raises(InputError, match="no parser option 'beam'; there are parser, parser_comm"):
+    with pytest.raises(InputError, match=r"'beam'.* parser, parser_comm"):
         reranker.parse("It runs.", models=models, beam=3)
 
 
@@ -146,9 +146,7 @@ def test_no_text_and_what_is_no_text() -> None:
 
 @pytest.mark.plugins
 def test_an_unknown_parser() -> None:
-    with pytest.raises(
-        InputError, match="there is no parser 'none'; there are beam, benepar, bllip"
-    ):
+    with pytest.raises(InputError, match=r"'none'.* beam, benepar, bllip"):
         reranker.parse("It runs.", parser="none")
 
 

@@ -131,7 +131,7 @@ def test_a_broken_candidate_does_not_cost_the_others() -> None:
 
 
 def test_no_candidates() -> None:
-    with pytest.raises(InputError, match=r"no candidates: .* got an empty list"):
+    with pytest.raises(InputError, match="no candidates"):
         RERANKER.rerank([])
     with pytest.raises(InputError, match=r"none of the candidates is a tree; .* list: foo"):
         RERANKER.rerank(["foo", "bar"])
@@ -154,7 +154,7 @@ def test_what_is_no_list_of_lists(wrong: Any) -> None:
 def test_a_log_probability_is_not_positive() -> None:
     for good in (0.0, -0.0, 1e-9, float("nan"), None):  # sums of floats may be a little above 0
         RERANKER.rerank(CANDIDATES[:2], [-1.0, good])  # type: ignore[list-item]
-    with pytest.raises(InputError, match=r"parser_scores\[1\] is 3\.5: a log-probability is 0 or"):
+    with pytest.raises(InputError, match=r"parser_scores\[1\] .*3\.5"):
         RERANKER.rerank(CANDIDATES[:2], [-1.0, 3.5])
     # A file's scores may be of another kind, such as a discriminative reranker's.
     assert from_candidates(CANDIDATES[:1], [3.5]).candidates[0].parser_score == 3.5
@@ -162,11 +162,9 @@ def test_a_log_probability_is_not_positive() -> None:
 
 @pytest.mark.plugins
 def test_a_parser_by_its_name() -> None:
-    with pytest.raises(
-        InputError, match="there is no parser 'none'; there are beam, benepar, bllip"
-    ):
+    with pytest.raises(InputError, match=r"'none'.* beam, benepar, bllip"):
         RERANKER.parse("It runs.", "none")
-    with pytest.raises(InputError, match="a parser or its name, such as 'bllip', got None"):
+    with pytest.raises(InputError, match=r"parser .*None"):
         RERANKER.parse("It runs.", None)  # type: ignore[arg-type]
     pytest.importorskip("bllipparser", reason="bllipparser is not installed")
     (named,) = RERANKER.parse("It runs.", "bllip")
@@ -182,7 +180,7 @@ def test_lists_of_sentences() -> None:
     ]  # fmt: skip
     (words,) = RERANKER.parse([["It", "runs."]], flat)
     assert words.tree == "(S (XX It) (XX runs.))"
-    with pytest.raises(InputError, match="candidates: only for a parser that is given by its name"):
+    with pytest.raises(InputError, match="candidates: "):
         RERANKER.parse("It runs.", flat, candidates=3)
 
 
@@ -255,7 +253,7 @@ def test_lm_weight_alone_replaces_the_weight() -> None:
     tuned = Weighing(1.0, "token-perplexity")
     asked = RERANKER.rerank(CANDIDATES, parser, tuned, lm_weight=0.4)
     assert asked == RERANKER.rerank(CANDIDATES, parser, Weighing(0.4, "token-perplexity"))
-    with pytest.raises(RerankError, match=r"lm_weight 1\.4 is not between 0 and 1"):
+    with pytest.raises(RerankError, match=r"lm_weight .*1\.4"):
         RERANKER.rerank(CANDIDATES, parser, lm_weight=1.4)
 
 

@@ -93,7 +93,7 @@ def test_a_model_of_tags_says_so_and_no_other_does(tmp_path: Path, model: AwdLst
         assert (found, found.reads_tags) == (vocabulary, vocabulary.reads_tags)
     assert of_tags != VOCABULARY and of_tags.digest != VOCABULARY.digest
     write_sealed(path, {**read_archive(path).content, "reads_tags": "yes"})
-    with pytest.raises(CheckpointError, match="reads_tags must be true or false, got 'yes'"):
+    with pytest.raises(CheckpointError, match=r"reads_tags .*'yes'"):
         load_checkpoint(path)
 
 
@@ -124,7 +124,7 @@ def refusal(path: Path) -> str:
 def test_a_path_may_be_a_string_and_nothing_else(path: Path) -> None:
     assert load_checkpoint(str(path)).sha256 == load_checkpoint(path).sha256
     for wrong in (5, None, [path], b"sound.pt"):
-        with pytest.raises(CheckpointError, match="expected the path of a checkpoint, got "):
+        with pytest.raises(CheckpointError, match="path of a checkpoint"):
             load_checkpoint(wrong)  # type: ignore[arg-type]
 
 

@@ -44,7 +44,7 @@ def test_other_files_are_named_with_their_hash(paths: list[Path]) -> None:
 
 @pytest.mark.parametrize("pin", ["", "1234567", "g" * 8, ONE + "0", "sha256:" + ONE, 12345678])
 def test_what_is_no_hash(pin: str, paths: list[Path]) -> None:
-    with pytest.raises(InputError, match="is not a SHA-256: give its 64 hexadecimal digits"):
+    with pytest.raises(InputError, match="SHA-256"):
         named_models(paths, pins=[pin])
 
 

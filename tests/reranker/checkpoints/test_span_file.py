@@ -80,11 +80,11 @@ def test_each_kind_is_told_from_the_other(saved: Path, tmp_path: Path) -> None:
     save_checkpoint(tmp_path / "lm.pt", other.model, other.vocabulary, {})
     kinds = [type(load_member(path)).__name__ for path in (saved, tmp_path / "lm.pt")]
     assert kinds == ["SpanCheckpoint", "Checkpoint"]
-    with pytest.raises(CheckpointError, match="a span model, where a language model is needed"):
+    with pytest.raises(CheckpointError, match="a span model"):
         load_checkpoint(saved)
     with pytest.raises(CheckpointError, match="not a span model"):
         load_span_model(tmp_path / "lm.pt")
-    with pytest.raises(CheckpointError, match="expected the path of a checkpoint"):
+    with pytest.raises(CheckpointError, match="path of a checkpoint"):
         load_member(3)  # type: ignore[arg-type]
     with pytest.raises(CheckpointError, match="SHA-256"):
         load_member(saved, "0" * 64)

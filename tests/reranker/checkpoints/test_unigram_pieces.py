@@ -61,7 +61,7 @@ def test_a_smaller_list_keeps_the_words_and_letters_of_their_scripts() -> None:
 def test_pieces_that_are_none() -> None:
     with pytest.raises(ValueError, match="a piece occurs twice"):
         UnigramPieces(["<s>", "<s>"], [0, 0], 4)
-    with pytest.raises(ValueError, match="the pieces lack <s>, </s> or <unk>"):
+    with pytest.raises(ValueError, match="</s>"):
         UnigramPieces(["a"], [0], 4)
 
 
@@ -96,5 +96,5 @@ def test_an_encoder_of_xlm_rs_kind(folder: Path) -> None:
 
 def test_another_kind_of_pieces_is_refused(folder: Path) -> None:
     (folder / "tokenizer.json").write_text('{"model": {"type": "BPE"}}')
-    with pytest.raises(InputError, match=r"tokenizer\.json: .*its model is BPE, not Unigram"):
+    with pytest.raises(InputError, match=r"tokenizer\.json: .*BPE"):
         PretrainedEncoder.read(folder)

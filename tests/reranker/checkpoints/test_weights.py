@@ -50,7 +50,7 @@ def test_six_bits_take_three_quarters_of_a_byte(columns: int) -> None:
     without = ((plain / scale).round() * scale - plain).square().sum(1)
     assert ((found - plain).square().sum(1) <= without + 1e-9).all()
     stored["weight"] = stored["weight"][:, :-1]
-    with pytest.raises(ValueError, match=r"its rows of .* bytes are not .* in 6 bits"):
+    with pytest.raises(ValueError, match="6 bits"):
         with_weights(lambda: nn.Linear(columns, 40, bias=False), stored, 10_000, "cpu")
 
 
@@ -93,14 +93,14 @@ def test_scales_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 def test_integers_that_are_no_weights_are_refused() -> None:
     for dtype in (torch.int64, torch.int32, torch.uint8, torch.bool):
         stored = {"weight": torch.ones(3, 3), "bias": torch.ones(3, dtype=dtype)}
-        with pytest.raises(TypeError, match=f"bias holds {dtype}, not floating-point numbers"):
+        with pytest.raises(TypeError, match=f"bias .*{dtype}"):
             with_weights(lambda: nn.Linear(3, 3), stored, 1_000, "cpu")
     stored = {
         "weight": torch.ones(3, 3, dtype=torch.int8),
         "weight/scale": torch.ones(3, dtype=torch.int32),
         "bias": torch.ones(3),
     }
-    with pytest.raises(ValueError, match="the scales of weight do not fit its rows"):
+    with pytest.raises(ValueError, match="scales of weight"):
         with_weights(lambda: nn.Linear(3, 3), stored, 1_000, "cpu")
 
 
@@ -121,5 +121,5 @@ def test_one_weight_that_is_not_finite_is_refused(odd: float) -> None:
     stored = {"weight": torch.full((3, 3), 3e38), "bias": torch.zeros(3)}
     assert with_weights(lambda: nn.Linear(3, 3), stored, 1_000, "cpu").weight.max() == 3e38
     stored["bias"][1] = odd
-    with pytest.raises(ValueError, match="a weight is not a finite number"):
+    with pytest.raises(ValueError, match="finite"):
         with_weights(lambda: nn.Linear(3, 3), stored, 1_000, "cpu")

@@ -42,7 +42,7 @@ def test_numbers_that_do_not_agree() -> None:
     assert str(raised.value) == (
         "g has 3 sentences but t has 2; t:2 has the words of g:3: is one of the files shifted?"
     )
-    with pytest.raises(InputError, match=r"^g has 3 sentences but t has 1$"):
+    with pytest.raises(InputError, match=r"g .*3 .*t .*1"):
         paired(gold, places("t", "tea"), "g", "t")
 
 

@@ -626,7 +626,7 @@ def test_command_without_a_single_valid_sentence(tmp_path: Path, capsys: Capture
 
 def test_command_refuses_files_it_cannot_compare(tmp_path: Path) -> None:
     gold, empty = write(tmp_path / "gold", CAT, CAT), write(tmp_path / "empty")
-    with pytest.raises(InputError, match=r"gold has 2 sentences but .*empty has 0"):
+    with pytest.raises(InputError, match=r"gold .*2 .*empty .*0"):
         run_eval(gold, empty)
     cut = tmp_path / "cut.gz"
     cut.write_bytes(gzip.compress(CAT.encode())[:-12])

@@ -263,7 +263,7 @@ def test_parts_of_an_interrupted_run_are_not_thrown_away(tmp_path: Path) -> None
     path = tmp_path / "out"
     with pytest.raises(Stopped):
         run(path, stop_after=1)
-    with pytest.raises(InputError, match=r"out\.part holds .*: resume it with --resume, or"):
+    with pytest.raises(InputError, match=r"out\.part .*--resume"):
         run(path)
     assert parts(path)[0].read_bytes() == WHOLE.splitlines(keepends=True)[0]
 
@@ -280,7 +280,7 @@ def test_other_settings_are_refused(tmp_path: Path) -> None:
         run(path, stop_after=1)
     changed = {**SETTINGS, "lm_weight": 0.5}
     with (
-        pytest.raises(InputError, match=r"lm_weight is 0\.5, but was 1\.0 in the") as caught,
+        pytest.raises(InputError, match=r"lm_weight .*0\.5.*1\.0") as caught,
         open_output(path, True, changed),
     ):
         pass

@@ -97,7 +97,7 @@ def test_a_hole_in_a_text_ends_it(tmp_path: Path) -> None:
         file.truncate(1 << 40)
     lines = read_lines(path)
     assert next(lines) == "It runs.\n"
-    with pytest.raises(Exception, match="past line 1: a hole: nothing but NUL bytes"):
+    with pytest.raises(Exception, match=r"line 1: .*NUL"):
         next(lines)
     with open_text(path) as text:
         assert list(text.pieces(8)) == ["It runs.", "\n"]

@@ -23,7 +23,7 @@ def test_every_line_of_a_file_then_the_damage(tmp_path: Path) -> None:
     path.write_bytes(packed[:-4])  # the length is missing, the text is not
     lines = read_lines(path)
     assert [next(lines) for _ in range(3)] == ["one\r\n", "two\n", "three"]
-    with pytest.raises(InputError, match=r"a\.gz: cannot be read past line 3: Compressed"):
+    with pytest.raises(InputError, match=r"a\.gz: .*line 3: "):
         next(lines)
     with pytest.raises(InputError, match=r"missing: cannot be read: No such file"):
         list(read_lines(tmp_path / "missing"))

@@ -79,9 +79,9 @@ def test_parser_scores() -> None:
     unusable = [math.nan, -math.inf, 10**400, None]
     nbest = from_candidates([RUNS] * 6, [-3, np.float32(-0.5), *unusable])
     assert scores(nbest) == [-3.0, -0.5, None, None, None, None]
-    with pytest.raises(InputError, match="2 parser scores for 1 candidates"):
+    with pytest.raises(InputError, match="2 parser scores"):
         from_candidates([RUNS], [-1.0, -2.0])
-    with pytest.raises(InputError, match="a parser score is not a number: '-1'"):
+    with pytest.raises(InputError, match="'-1'"):
         from_candidates([RUNS], ["-1"])  # type: ignore[list-item]
 
 

@@ -49,7 +49,7 @@ def test_a_slash_in_some_words_is_no_tag(path: Path, line: str) -> None:
 
 def test_what_the_head_settles_holds_to_the_end(path: Path) -> None:
     text = "It/PRP\n" * 200 + "Go!\n"
-    with pytest.raises(InputError, match=r"sentences\.txt:201: 'Go!' is not word/TAG"):
+    with pytest.raises(InputError, match=r"sentences\.txt:201: 'Go!'"):
         sentences(path, text)
 
 
@@ -65,7 +65,7 @@ def test_columns(path: Path) -> None:
 
 @pytest.mark.parametrize("line", ["Go", "Go\t", "\tVB", "Go on\tVB", "Go\tV B", "Go VB"])
 def test_broken_columns(path: Path, line: str) -> None:
-    with pytest.raises(InputError, match=r"sentences\.txt:2: not 'word<TAB>tag'"):
+    with pytest.raises(InputError, match=r"sentences\.txt:2: "):
         sentences(path, f"It\tPRP\n{line}\n")
 
 
@@ -93,12 +93,12 @@ def test_packed_files_and_byte_order_marks(path: Path) -> None:
 
 def test_a_damaged_file_is_an_input_error(path: Path) -> None:
     packed = gzip.compress("".join(f"a{n * 104729} b\n" for n in range(2000)).encode())
-    with pytest.raises(InputError, match=r"sentences\.txt is cut short: Compressed file ended"):
+    with pytest.raises(InputError, match=r"sentences\.txt .*cut short"):
         sentences(path, packed[:-4])
 
 
 def test_bytes_that_are_not_utf8_are_an_input_error(path: Path) -> None:
-    with pytest.raises(InputError, match=r"sentences\.txt:2: byte 0xe9 is not UTF-8"):
+    with pytest.raises(InputError, match=r"sentences\.txt:2: byte 0xe9"):
         sentences(path, b"It runs\ncaf\xe9\n")
 
 

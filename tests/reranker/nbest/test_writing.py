@@ -124,9 +124,7 @@ def test_what_each_dialect_looks_like(tmp_path: Path) -> None:
     assert {name: list_text(nbest, 7, name) for name in expected} == expected
     assert list_text(nbest, 7, "opennmt", 3) == f"{linearized}\n\n\n"
     assert tokens_text(nbest) == "It\tPRP\nruns\tVBZ\nwell\tRB\n.\t.\n\n"
-    with pytest.raises(
-        InputError, match="format opennmt needs 'beam', the number of lines of a list"
-    ):
+    with pytest.raises(InputError, match=r"opennmt .*'beam'"):
         list_text(nbest, 0, "opennmt")
 
 
@@ -134,7 +132,7 @@ def test_a_list_longer_than_the_beam_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "parses.txt"
     path.write_text(LISTS)
     first, *_ = read_nbest(path)
-    with pytest.raises(InputError, match="list a has 2 candidates, more than the beam of 1"):
+    with pytest.raises(InputError, match=r"list a .*2 .*1"):
         list_text(first, 0, "opennmt", 1)
 
 

@@ -174,10 +174,10 @@ def test_pooled_with_another_parser_it_says_how_sure_it_is(parser: Parser) -> No
 
 
 def test_no_span_model(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none.pt: no such file, nor .*; the parser chart needs"):
+    with pytest.raises(InputError, match=r"none\.pt: "):
         create_parser("chart", ParserSettings(model=str(tmp_path / "none.pt")))
     save(tmp_path / "lm.pt", untrained(1))
-    with pytest.raises(InputError, match=r"lm.pt: not a span model, which the parser chart needs"):
+    with pytest.raises(InputError, match=r"lm\.pt: not a span model"):
         create_parser("chart", ParserSettings(model=str(tmp_path / "lm.pt")))
 
 

@@ -56,7 +56,7 @@ def test_what_could_not_be_read_is_told_from_what_was() -> None:
             with pytest.raises(Ended) as ended:
                 program.ask(first, PATIENCE)
             assert not isinstance(ended.value, Unread)
-        with pytest.raises(Unread, match="the parser ended with status 1: cannot go on"):
+        with pytest.raises(Unread, match="status 1: cannot go on"):
             program.ask(more, PATIENCE)
 
 

@@ -49,7 +49,7 @@ def test_failures_of_others_cost_no_sentence_its_list(make: Callable[[], Parser]
 def test_one_that_parses_nothing_is_given_up() -> None:
     parser = in_process()
     parser.parse(sentences(*[BAD] * 18))
-    with pytest.raises(InputError, match=r"21 sentences in a row could not be parsed: .*crash"):
+    with pytest.raises(InputError, match=r"21 sentences .*crash"):
         parser.parse(sentences(BAD, BAD, BAD))
     with pytest.raises(InputError, match="22 sentences"):  # for every other caller, too
         parser.parse(sentences(BAD))

@@ -169,9 +169,9 @@ def test_a_token_bonus_belongs_to_the_models() -> None:
 
 def test_member_weights_must_fit_the_members() -> None:
     three = Weighing(member_weights=(1.0, 1.0, 1.0))
-    with pytest.raises(RerankError, match=r"3 member weights, but scores of 2 member\(s\)"):
+    with pytest.raises(RerankError, match=r"3 member weights.* 2 "):
         rank(nbest(None), [by_members(10.0, 4.0)], three)
-    with pytest.raises(RerankError, match=r"3 member weights, but scores of 1 member\(s\)"):
+    with pytest.raises(RerankError, match=r"3 member weights.* 1 "):
         rank(nbest(None), [scored(10.0)], three)
     (one,) = rank(nbest(None), [scored(10.0)], Weighing(member_weights=(0.5,))).ranking
     assert one.score == -5.0

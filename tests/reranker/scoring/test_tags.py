@@ -172,7 +172,7 @@ def test_what_is_refused() -> None:
         with pytest.raises(RerankError, match=message):
             Ensemble(members, "sum", Lanes(1))
     alike: Checkpoint = replace(WORDS, name="alike", vocabulary=TAGS.vocabulary)
-    with pytest.raises(RerankError, match=r"^alike and model-4 have different vocabularies"):
+    with pytest.raises(RerankError, match=r"^alike and model-4 "):
         Ensemble([WORDS, alike], "average", Lanes(1))
 
 
@@ -188,5 +188,5 @@ def test_a_checkpoint_by_name(tmp_path: Path) -> None:
     from reranker.checkpoints.checkpoint import save_checkpoint
 
     save_checkpoint(tmp_path / "tags.pt", TAGS.model, TAGS.vocabulary, {})
-    with pytest.raises(RerankError, match=r"^tags\.pt reads tags: name a span model with tags"):
+    with pytest.raises(RerankError, match=r"^tags\.pt .*span model"):
         Reranker.load(tmp_path / "tags.pt")

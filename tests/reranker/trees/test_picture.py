@@ -51,7 +51,7 @@ def test_the_same_tree_is_the_same_file_by_its_ending(kind: str, tmp_path: Path)
 
 
 def test_endings_and_sizes_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"tree\.gif: a drawing ends in \.svg, \.png, \.pdf"):
+    with pytest.raises(InputError, match=r"tree\.gif: .*\.svg, \.png, \.pdf"):
         draw(TREE, tmp_path / "tree.gif")
     wide = drawing(TREE)
     for kind, sides, area in (
@@ -59,7 +59,7 @@ def test_endings_and_sizes_that_cannot_be(tmp_path: Path) -> None:
         ("pdf", "19201 x 9", (19201, 9)),
     ):
         huge = re.sub(SIZE, f'width="{area[0]}" height="{area[1]}"', wide, count=1)
-        with pytest.raises(InputError, match=f"{sides} pixels are too many for a {kind.upper()}"):
+        with pytest.raises(InputError, match=f"{sides} pixels .*{kind.upper()}"):
             picture(huge, kind)
     assert not any(tmp_path.iterdir())
 

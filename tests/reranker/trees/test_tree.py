@@ -151,7 +151,7 @@ def test_nltk_agrees_on_the_tree() -> None:
 def test_an_nltk_tree_within_itself_is_refused() -> None:
     tree = nltk.Tree("S", [nltk.Tree("NN", ["a"])])
     tree.append(tree)
-    with pytest.raises(TreeError, match="more than 2000 brackets are open"):
+    with pytest.raises(TreeError, match="2000 brackets"):
         Tree.from_nltk(tree)
 
 
@@ -185,7 +185,7 @@ def test_from_nltk_refuses_what_from_string_refuses() -> None:
 
 @pytest.mark.parametrize("text", [None, b"(S (NN a))", 3])
 def test_from_string_refuses_what_is_no_string(text: Any) -> None:
-    with pytest.raises(TreeError, match="expected a tree as a string, got") as caught:
+    with pytest.raises(TreeError, match="as a string") as caught:
         Tree.from_string(text)
     assert caught.value.code == "not-a-tree"
 

@@ -90,7 +90,7 @@ def test_opennmt(read: Read) -> None:
     first, second = read(text, sentences=SENTENCES, format="opennmt", beam=2)
     assert accepted(first) == [RUNS_TOKENS, FLAT_TOKENS]
     assert (accepted(second), rejected(second), second.line) == ([GO_TOKENS], [], 3)
-    with pytest.raises(InputError, match=r"holds 2 sentences, but .* has more lists"):
+    with pytest.raises(InputError, match="2 sentences"):
         read(text, sentences=SENTENCES, format="opennmt", beam=1)
     with pytest.raises(InputError, match="needs 'beam'"):
         read(text, sentences=SENTENCES, format="opennmt")

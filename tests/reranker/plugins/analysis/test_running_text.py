@@ -89,9 +89,9 @@ def test_a_line_of_scores_for_each_line_of_text() -> None:
 
 def test_a_backward_model_reads_no_text() -> None:
     backward = untrained(5, backward=True)
-    with pytest.raises(InputError, match="a backward model, which cannot read running text"):
+    with pytest.raises(InputError, match="backward"):
         text_log_probabilities(backward, RunningText("t", [("a",)]))
-    with pytest.raises(InputError, match="m: a backward model reads the last word first"):
+    with pytest.raises(InputError, match="m: a backward model"):
         last_word(backward, [], "m")
 
 
@@ -175,7 +175,7 @@ def test_a_word_outside_the_vocabulary_is_never_guessed(tmp_path: Path) -> None:
 
 def test_files_without_passages(tmp_path: Path) -> None:
     file = Path(write(tmp_path / "p.txt", b"\xff the\n\n"))
-    with pytest.raises(InputError, match=r"no passage of two words .*:1: left out: byte 0xff"):
+    with pytest.raises(InputError, match=r":1: .*byte 0xff"):
         read_set(file, "p")
 
 

@@ -295,7 +295,7 @@ def test_the_runs_own_folder_may_be_somebody_elses(
     place = tmp_path / "out/_rerank" / name
     place.parent.mkdir(parents=True)
     place.write_text(content)
-    with pytest.raises(InputError, match=f"{place}: not a file that this run may replace"):
+    with pytest.raises(InputError, match=f"{place}: not a file"):
         check_outputs(Storage(f"{tmp_path}/out"), wanted)
     place.unlink()
     os.mkfifo(place)

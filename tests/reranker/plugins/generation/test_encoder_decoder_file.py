@@ -117,5 +117,5 @@ def test_an_ensemble_has_one_vocabulary(saved: Path, tmp_path: Path) -> None:
         VOCABULARY.pieces.merges,
     )
     save_generator(other, model(), turned, {}, torch.float32)
-    with pytest.raises(CheckpointError, match=r"other\.pt: its vocabulary is not that of"):
+    with pytest.raises(CheckpointError, match=r"other\.pt: its vocabulary"):
         load_generators([saved, other])

@@ -59,9 +59,9 @@ def test_files_of_different_lengths_and_without_pairs(tmp_path: Path) -> None:
     (tmp_path / "two").write_text("a\nb\n")
     (tmp_path / "one").write_text("a\n")
     (tmp_path / "none").write_text("no tab\n")
-    with pytest.raises(InputError, match=r"one: ends after 1 lines, .*two is longer"):
+    with pytest.raises(InputError, match=r"one: .*1 lines.*two"):
         list(text_pairs(tmp_path / "two", tmp_path / "one"))
-    with pytest.raises(InputError, match=r"one: ends after 1 lines, .*two is longer"):
+    with pytest.raises(InputError, match=r"one: .*1 lines.*two"):
         list(text_pairs(tmp_path / "one", tmp_path / "two"))
     with pytest.raises(InputError, match="contains no pairs"):
         list(text_pairs(tmp_path / "none"))

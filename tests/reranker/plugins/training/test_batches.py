@@ -161,7 +161,7 @@ def test_stream_lengths_never_vanish() -> None:
 def test_more_columns_than_tokens_is_the_configurations_fault() -> None:
     trees = [[1, EOS], [2, EOS]]
     assert StreamBatches(trees, EOS, batch_size=4, length=70, seed=1).next().inputs.shape == (1, 4)
-    with pytest.raises(ConfigError, match="batch_size is 5, but there are 4 tokens"):
+    with pytest.raises(ConfigError, match=r"batch_size .*5.*4 tokens"):
         StreamBatches(trees, EOS, batch_size=5, length=70, seed=1)
 
 

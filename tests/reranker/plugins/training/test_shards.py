@@ -281,22 +281,20 @@ def test_a_run_resumes_when_a_process_was_killed_with_any_number_of_processes(
 
 def test_more_processes_than_shards_are_refused(tmp_path: Path) -> None:
     for shards_, size in ((0, 2), (2, 3)):
-        with pytest.raises(ConfigError, match=f"{size} processes, but shards is {shards_}"):
+        with pytest.raises(ConfigError, match=f"{size} processes.*{shards_}"):
             run(replace(FAST, shards=shards_), tmp_path, Processes(0, size))
 
 
 def test_another_number_of_shards_is_another_run(tmp_path: Path) -> None:
     run(replace(FAST, epochs=0.1, shards=2), tmp_path)
-    with pytest.raises(
-        ConfigError, match=r"different settings or trees \(shards is 2, not 3\); delete"
-    ):
+    with pytest.raises(ConfigError, match=r"shards .*2.*3"):
         run(replace(FAST, epochs=0.1, shards=3), tmp_path)
     with pytest.raises(ConfigError, match=r"\(shards is 2, not unset\)"):
         run(replace(FAST, epochs=0.1, shards=0), tmp_path)
 
 
 def test_more_shards_than_columns_are_refused() -> None:
-    with pytest.raises(ValueError, match="shards is 7, but a batch has batch_size = 6 columns"):
+    with pytest.raises(ValueError, match=r"shards .*7.*batch_size = 6"):
         replace(PAPER, shards=7).check()
     replace(FAST, shards=700).check()
 
@@ -314,9 +312,7 @@ def test_an_error_of_one_process_is_raised_in_all(tmp_path: Path) -> None:
 def test_processes_with_other_trees_are_refused(tmp_path: Path) -> None:
     def work(processes: Processes) -> None:
         trees = TREES[: 20 - processes.rank]
-        with pytest.raises(
-            RerankError, match="process 1 of 2 differs from process 0 in its training data"
-        ):
+        with pytest.raises(RerankError, match=r"process 1 .*process 0 .*training data"):
             train(FAST, trees, DEV, tmp_path / "m.pt", tmp_path / "log", processes=processes)
 
     assert in_processes(2, tmp_path, work) == [0, 0]

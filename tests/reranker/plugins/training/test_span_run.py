@@ -249,7 +249,7 @@ def test_a_trained_model_learns_more(tmp_path: Path) -> None:
     train(config, trees, DEV, tmp_path / "m.pt", tmp_path / "log2", start_from=first)
     assert load_span_model(tmp_path / "m.pt").information["start_from"] == "first.pt"
     wrong = replace(config, model={**SIZES, "span_size": 8})
-    with pytest.raises(ConfigError, match=r"first.pt: its left is 16 x 24, but \[model\] makes it"):
+    with pytest.raises(ConfigError, match=r"first\.pt: its left .*16 x 24"):
         SpanRun(wrong, trees, DEV, start_from=first)
 
 
@@ -283,7 +283,7 @@ def test_a_trained_model_gets_the_pieces_of_new_words(
     plain = tmp_path / "plain.pt"
     train(CONFIG, TREES, DEV, plain, tmp_path / "log2")
     for path, given in ((first, other), (first, foreign), (plain, encoder)):
-        with pytest.raises(ConfigError, match="did not start from that of --encoder"):
+        with pytest.raises(ConfigError, match="--encoder"):
             SpanRun(CONFIG, trees, DEV, start_from=path, encoder=given)
 
 

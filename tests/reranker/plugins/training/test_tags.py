@@ -44,7 +44,7 @@ def test_words_become_tags(tmp_path: Path) -> None:
 
 def test_a_word_without_a_tag_is_named(tmp_path: Path) -> None:
     path = write(tmp_path / "t.mrg", f"{TREE}(S (NP\n  (DT The) dog)\n  (. .))\n")
-    with pytest.raises(InputError, match=r"t\.mrg:2: a word has no part-of-speech tag; reads = "):
+    with pytest.raises(InputError, match=r"t\.mrg:2: .*reads = "):
         list(read_tokens([path], "tags"))
 
 
@@ -85,16 +85,16 @@ def test_a_start_that_reads_something_else_is_refused(tmp_path: Path) -> None:
     assert isinstance(member.model, AwdLstmDoc)
     save_checkpoint(tmp_path / "tags.pt", member.model, member.vocabulary, {})
     config = TrainingConfig(epochs=1)
-    with pytest.raises(ConfigError, match=r"tags\.pt: a model that reads tags, but reads is words"):
+    with pytest.raises(ConfigError, match=r"tags\.pt: .*tags.* words"):
         LanguageModelRun(config, TREES, DEV, start_from=tmp_path / "tags.pt")
     words = untrained(1)
     assert isinstance(words.model, AwdLstmDoc)
     save_checkpoint(tmp_path / "words.pt", words.model, words.vocabulary, {})
     config = replace(config, reads="tags")
-    with pytest.raises(ConfigError, match=r"words\.pt: a model that reads words, but reads is t"):
+    with pytest.raises(ConfigError, match=r"words\.pt: .*words.* tags"):
         LanguageModelRun(config, TREES, DEV, start_from=tmp_path / "words.pt")
 
 
 def test_text_has_no_tags() -> None:
-    with pytest.raises(ValueError, match="text has no tags, but reads is tags"):
+    with pytest.raises(ValueError, match="reads is tags"):
         TrainingConfig(recipe="thesis", epochs=1, text=True, reads="tags").check()

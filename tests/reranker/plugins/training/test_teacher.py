@@ -99,10 +99,10 @@ def test_what_is_not_taught_is_left_to_the_trees(path: Path) -> None:
 
 
 def test_a_teacher_that_cannot_teach_is_refused(path: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="a model of English, but --language is Indonesian"):
+    with pytest.raises(ConfigError, match=r"English.* Indonesian"):
         SpanRun(replace(TAGS, language="id"), TAGGED, DEV, teacher=path)
     other = [TaggedTree(("(OTHER", "a", "b", ")OTHER"), ("X", "X"))] * 4
-    with pytest.raises(ConfigError, match=r"t\.pt: the teacher knows none of the model"):
+    with pytest.raises(ConfigError, match=r"t\.pt: "):
         SpanRun(TAGS, other, other, teacher=path)
     run = partial(train, replace(TAGS, epochs=0.5), TAGGED, DEV, tmp_path / "m.pt", tmp_path / "l")
     run()

@@ -187,13 +187,13 @@ def test_the_deepest_and_the_widest_tree_take_a_moment() -> None:
 
 def test_names_that_can_stand_for_too_many_nodes_are_given_up() -> None:
     tree = Tree("S", tuple(Tree("NP", (word,)) for word in "abcdefghijklmnopqrst"))
-    with pytest.raises(TreeError, match="too many nodes that names can stand for"):
+    with pytest.raises(TreeError, match="too many"):
         words_of("S < NP=a < NP=b < NP=c < NP=d : =a $ =b : =b $ =c : =c $ =d", tree)
 
 
 def test_one_name_in_a_sentence_of_thousands_of_words_is_given_up() -> None:
     tree = Tree("S", tuple(Tree("NN", ("a",)) for _ in range(3_000)))
-    with pytest.raises(TreeError, match="too many nodes that names can stand for"):
+    with pytest.raises(TreeError, match="too many"):
         words_of("NN=first . (NN , =first)", tree)  # 3,001 ways, each a look at 6,001 nodes
     assert len(words_of("NN . (NN=second , NN)", tree)) == 2_999  # nothing refers to the name
 
@@ -264,7 +264,7 @@ def test_what_is_no_pattern_is_shown_where(pattern: str, place: int, reason: str
 
 def test_an_expression_that_takes_too_long_is_named() -> None:
     tree = Tree.from_string(f"(S (NN {'a' * 60}!))")
-    with pytest.raises(InputError, match=r"takes more than 0\.5 s for 'aaa"):
+    with pytest.raises(InputError, match=r"0\.5 s for 'aaa"):
         words_of("/^(a|a)*$/", tree)
 
 
