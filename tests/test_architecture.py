@@ -7,9 +7,9 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -19,21 +19,14 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 TRACE = """if True:
     import json, sys
     from reranker.commands.main import main
-    code = main(sys.argv[1:])
-    files = {name: getattr(each, "__file__", None) for name, each in sys.modules.items()}
-    print(json.dumps(files), file=sys.stderr)
-    sys.exit(code)
+    for command in json.loads(sys.argv[1]):
+        assert main(command) == 0
+        files = {name: getattr(each, "__file__", None) for name, each in sys.modules.items()}
+        print(json.dumps(files), file=sys.stderr)
 """
 
 # Torch's compiler: half a second and 70 MB that no answer needs.
 COMPILER = "torch._dynamo.", "sympy."
-
-
-class Imported(NamedTuple):
-    """The modules that a command has imported when it ends, and their files."""
-
-    modules: set[str]
-    files: set[Path]
 
 
 def walk(title: str) -> list[str]:
@@ -52,30 +45,33 @@ def test_the_files_of_a_walk_are_there(title: str) -> None:
         assert (ROOT / name).is_file(), name
 
 
-def imported_by(*arguments: str) -> Imported:
-    command = [sys.executable, "-c", TRACE, *arguments]
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str | None]]:
+    """Return the modules, and their files, that one process has imported after ranking lists with
+    a language model, then with the installed models, then parsing a sentence."""
+    text = tmp_path_factory.mktemp("text") / "text.txt"
+    text.write_text("We saw it.\n")
+    lists = ["--nbest", "examples/short.txt"]
+    commands = [[*lists, "--models", "ckpt/doc/doc-1.pt"], lists, ["parse", str(text)]]
+    command = [sys.executable, "-c", TRACE, json.dumps(commands)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    files = json.loads(done.stderr.splitlines()[-1])
-    return Imported({*files}, {Path(file).resolve() for file in files.values() if file})
+    return [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
 
 
-def has_compiler(modules: set[str]) -> bool:
+def has_compiler(modules: Iterable[str]) -> bool:
     return any(module.startswith(COMPILER) for module in modules)
 
 
-def test_rerank_nbest_uses_every_file_of_its_walk() -> None:
-    used = imported_by("--nbest", "examples/short.txt", "--models", "ckpt/doc/doc-1.pt").files
+def test_rerank_nbest_uses_every_file_of_its_walk(imported: list[dict[str, str | None]]) -> None:
+    used = {Path(file).resolve() for file in imported[0].values() if file}
     files = walk("A candidate")
     assert [name for name in files if (ROOT / name).resolve() not in used] == []
 
 
-def test_a_first_answer_needs_no_compiler(tmp_path: Path) -> None:
+def test_a_first_answer_needs_no_compiler(imported: list[dict[str, str | None]]) -> None:
     """benchmarks/latency.py measures the time; which modules are imported holds on every
     machine."""
     assert has_compiler({"torch._dynamo.config"}) and has_compiler({"sympy.core"})
-    (tmp_path / "text.txt").write_text("We saw it.\n")
-    for command in (["--nbest", "examples/short.txt"], ["parse", str(tmp_path / "text.txt")]):
-        modules = imported_by(*command).modules
-        assert {"torch", "reranker.models.piece_encoder"} <= modules
-        assert not has_compiler(modules)
+    assert {"torch", "reranker.models.piece_encoder"} <= imported[-1].keys()
+    assert not has_compiler(imported[-1])
