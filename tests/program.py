@@ -1,11 +1,15 @@
-"""`rerank` in this process: no interpreter starts, and torch is imported once."""
+"""`rerank` and scripts in this process: no interpreter starts, and torch is imported once."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import runpy
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from unittest.mock import patch
 
 from reranker.commands.main import main
 from tests.reranker.small_files import standard_input
@@ -17,6 +21,27 @@ def rerank(
     """Run the command in the folder, with ``given`` as standard input; return its exit status and
     output, as subprocess.run does."""
     words = [str(each) for each in arguments]
+    return _ended(words, lambda: main(words), given, folder)
+
+
+def script(path: Path, *arguments: object, folder: Path | None = None) -> CompletedProcess[str]:
+    """Run a script in the same way. It imports those beside it by their names."""
+    words = [str(path), *map(str, arguments)]
+
+    def run() -> int:
+        with (
+            patch.object(sys, "argv", words),
+            patch.object(sys, "path", [str(path.parent), *sys.path]),
+        ):
+            runpy.run_path(str(path), run_name="__main__")
+        return 0
+
+    return _ended(words, run, b"", folder)
+
+
+def _ended(
+    words: list[str], run: Callable[[], int], given: str | bytes, folder: Path | None
+) -> CompletedProcess[str]:
     printed, said = io.BytesIO(), io.BytesIO()
     with (
         contextlib.chdir(folder or Path.cwd()),
@@ -27,9 +52,11 @@ def rerank(
         contextlib.redirect_stderr(messages),
     ):
         try:
-            status = main(words)
-        except SystemExit as end:  # argparse's
-            status = int(end.code or 0)
+            status = run()
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+            if isinstance(end.code, str):
+                print(end.code, file=sys.stderr)
         out.flush()
         messages.flush()
         texts = [each.getvalue().decode() for each in (printed, said)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
+from tests import program
 from tests.checkout import ROOT
 
 EVAL = ROOT / "eval"
@@ -23,9 +24,8 @@ def module(script: str) -> Any:
 
 def run(
     script: str, *arguments: object, folder: Path | None = None, status: int = 0
-) -> subprocess.CompletedProcess[str]:
+) -> CompletedProcess[str]:
     """Run a script, which must end with this exit status; return what it has printed."""
-    command = [sys.executable, str(EVAL / script), *map(str, arguments)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    done = program.script(EVAL / script, *arguments, folder=folder)
     assert done.returncode == status, done.stderr
     return done
