@@ -48,7 +48,12 @@ def behind_heads() -> Iterator[Kind]:
     return ((head, part) for head in HEADS for part in (*SIGNS, *PARTS))
 
 
-@pytest.mark.parametrize("name", [name for name in READERS if name not in TEXTS])
+def readers_of_files() -> list[str]:
+    """Return the readers but for texts and for what the reader "auto" calls."""
+    return [name for name in READERS if name not in TEXTS and not name.startswith("recognise ")]
+
+
+@pytest.mark.parametrize("name", readers_of_files())
 def test_repeated_signs(name: str) -> None:
     assert_linear(name, (("", sign) for sign in SIGNS), _SHORT)
 

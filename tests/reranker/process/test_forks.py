@@ -107,7 +107,7 @@ def test_a_child_that_is_forked_among_work_says_so_at_once(models: list[str]) ->
 def test_a_child_may_fork_when_all_is_done(models: list[str]) -> None:
     """A job counts as done as soon as its result is there: no fork right behind it is refused."""
     reranker = Reranker.load(models, threads=2)
-    for _ in range(20):
+    for _ in range(8):
         expected = scores(reranker)
         assert in_child(lambda: scores(reranker)) == expected
 

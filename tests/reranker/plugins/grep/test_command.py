@@ -8,7 +8,6 @@ import math
 import os
 import pty
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,6 @@ import pytest
 
 from reranker.commands.main import main
 from tests.reranker.small_files import bllip, standard_input, write
-from tests.waiting import until
 
 Capture = pytest.CaptureFixture[str]
 
@@ -229,23 +227,6 @@ def test_colours_on_a_terminal_only(tmp_path: Path) -> None:
     os.close(ours)
     assert b"\x1b" not in plain and b"\x1b[1;31mMonday\x1b[0m" in coloured
     assert re.sub(rb"\x1b\[[0-9;]*m", b"", coloured).replace(b"\r\n", b"\n") == plain
-
-
-def test_an_interruption_keeps_what_was_written(tmp_path: Path) -> None:
-    """Standard input stays open, so that the run is not at its end."""
-    command = [sys.executable, "-m", "reranker", "grep", "PP", "-", "--as", "trees"]
-    out = tmp_path / "out"
-    with out.open("wb") as file, subprocess.Popen(command, stdin=-1, stdout=file) as run:
-        assert run.stdin is not None
-        run.stdin.write(f"{HIGH}\n".encode() * 2_000)
-        run.stdin.flush()
-        until(lambda: out.stat().st_size > 0)
-        run.send_signal(signal.SIGINT)
-        assert run.wait(120) == 130
-    lines = out.read_bytes().splitlines()
-    assert len(lines) > 100 and {line.split(b"\t", 1)[1] for line in lines} == {
-        b"-\tShe met the man\ton Monday\t\t(PP (IN on) (NP (NNP Monday)))"
-    }
 
 
 def test_memory_does_not_grow_with_the_stream(tmp_path: Path) -> None:
