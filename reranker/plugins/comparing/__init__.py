@@ -1,0 +1,11 @@
+"""``rerank compare``: F1 of several parsers, and whether they differ by more than chance."""
+
+from reranker.registry import Entry, Features
+
+FEATURES: Features = {
+    "commands": {
+        "compare": Entry(
+            "command", "whether the difference of two parsers' F1 is more than chance", 12
+        ),
+    },
+}
