@@ -18,8 +18,8 @@ import torch
 from reranker.checkpoints.span_file import SpanCheckpoint, load_span_model, save_span_model
 from reranker.errors import InputError
 from reranker.files.output import output_path
-from reranker.plugins.training.span_temperature import fitted_temperature
-from reranker.plugins.training.spans import Lexicon, labelled
+from reranker.plugins.training.spans.sentences import Lexicon, labelled
+from reranker.plugins.training.spans.temperature import fitted_temperature
 from reranker.process.flags import reporting_errors, script_parser
 from reranker.trees.linearize import linearize_tagged
 from reranker.trees.treebank import read_treebank, treebank_files

@@ -30,7 +30,7 @@ from reranker.errors import InputError
 from reranker.files.output import output_path
 from reranker.files.table import aligned
 from reranker.models.batch import PADDING
-from reranker.plugins.training.spans import Lexicon, labelled, same_length
+from reranker.plugins.training.spans.sentences import Lexicon, labelled, same_length
 from reranker.process.flags import positive, reporting_errors, script_parser
 from reranker.trees.linearize import linearize_tagged
 from reranker.trees.treebank import read_treebank, treebank_files

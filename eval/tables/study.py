@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from reranker.errors import InputError
-from reranker.plugins.training.config import TrainingConfig
+from reranker.plugins.training.language_models.config import TrainingConfig
 
 CONFIGS = Path(__file__).resolve().parents[2] / "models" / "configs"
 DEFAULT_SIZES = {"embedding_size": 280, "hidden_sizes": [960, 960, 620]}

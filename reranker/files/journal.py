@@ -1,7 +1,7 @@
 """Answers written one by one to standard output, or to a file that can be resumed after an
 interruption: the one mechanism for every command that works through sentences.
-(A training run saves its whole state instead, in plugins/training/run.py; `rerank cluster` keeps
-blocks in any order on any storage, in plugins/cluster/parts.py.)
+(A training run saves its whole state instead, in plugins/training/loop/run.py; `rerank cluster`
+keeps blocks in any order on any storage, in plugins/cluster/parts.py.)
 
 Beside a file ``NAME`` grow ``NAME.part``, the answers so far, and ``NAME.journal``: a line with the
 settings of the run, then one for each sentence in ``NAME.part``, with check sums of its answer and

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from reranker.plugins.training.pretrained import PretrainedEncoder
+from reranker.plugins.training.spans.pretrained import PretrainedEncoder
 from tests.eval.scripts import run
 
 SIZE, LAYERS, INNER, POSITIONS = 32, 2, 64, 16

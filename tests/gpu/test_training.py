@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from reranker import Reranker
-from reranker.plugins.training.config import TrainingConfig
-from reranker.plugins.training.span_config import SpanTrainingConfig
+from reranker.plugins.training.language_models.config import TrainingConfig
+from reranker.plugins.training.spans.config import SpanTrainingConfig
 from reranker.trees.linearize import TaggedTree
 from tests.gpu.places import DEVICE, IS_CUDA, ON_A_GPU
 from tests.models.settings import SETTINGS

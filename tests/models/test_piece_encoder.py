@@ -16,7 +16,7 @@ from torch import Tensor
 
 from reranker.models import products
 from reranker.models.piece_encoder import PieceConfig, PieceEncoder, windows
-from reranker.plugins.training.pretrained import PretrainedEncoder
+from reranker.plugins.training.spans.pretrained import PretrainedEncoder
 from tests.models.bert import slowly, write_encoder
 
 CONFIG = PieceConfig(9, size=6, inner_size=8, layers=2, heads=2, positions=12, per_word=3)

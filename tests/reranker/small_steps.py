@@ -11,5 +11,5 @@ from reranker.scoring import pools
 if __name__ == "__main__":
     pools.BATCH_TOKENS = 300
     if "train" in sys.argv:
-        vars(import_module("reranker.plugins.training.loop"))["STATE_INTERVAL"] = 0.0
+        vars(import_module("reranker.plugins.training.loop.train"))["STATE_INTERVAL"] = 0.0
     program()

@@ -14,12 +14,12 @@ from reranker.checkpoints.checkpoint import READS_TAGS, Checkpoint
 from reranker.checkpoints.members import LoadedMember, load_member
 from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.errors import ConfigError
-from reranker.plugins.training.config import TrainingConfig
-from reranker.plugins.training.language_model_run import LanguageModelRun
-from reranker.plugins.training.loop import train
-from reranker.plugins.training.run import Progress, Run
-from reranker.plugins.training.span_config import SpanTrainingConfig
-from reranker.plugins.training.span_run import SpanRun
+from reranker.plugins.training.language_models.config import TrainingConfig
+from reranker.plugins.training.language_models.run import LanguageModelRun
+from reranker.plugins.training.loop.run import Progress, Run
+from reranker.plugins.training.loop.train import train
+from reranker.plugins.training.spans.config import SpanTrainingConfig
+from reranker.plugins.training.spans.run import SpanRun
 from reranker.trees.linearize import TaggedTree
 
 _WARM_UP = 0.1  # of the steps, at most

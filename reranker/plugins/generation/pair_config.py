@@ -7,7 +7,7 @@ from typing import Literal
 
 from reranker.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from reranker.plugins.generation.pair_vocabulary import Task
-from reranker.plugins.training.run_config import RunConfig
+from reranker.plugins.training.loop.config import RunConfig
 
 
 @dataclass(frozen=True, slots=True)

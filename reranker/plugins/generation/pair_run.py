@@ -19,11 +19,11 @@ from reranker.plugins.generation.encoder_decoder_file import save_generator
 from reranker.plugins.generation.pair_config import PairConfig
 from reranker.plugins.generation.pair_vocabulary import Pair, PairVocabulary
 from reranker.plugins.generation.pairs import text_pairs, tree_pairs
-from reranker.plugins.training.batches import Batches, EncodedPair, PairBatches, pair_batch
-from reranker.plugins.training.loss import grouped_perplexity, summed_loss
+from reranker.plugins.training.corpus.batches import Batches, EncodedPair, PairBatches, pair_batch
+from reranker.plugins.training.loop.perplexity import grouped_perplexity, summed_loss
+from reranker.plugins.training.loop.recipes import FastRecipe, Recipe
+from reranker.plugins.training.loop.run import NewRun, Run
 from reranker.plugins.training.processes import Processes
-from reranker.plugins.training.recipes import FastRecipe, Recipe
-from reranker.plugins.training.run import NewRun, Run
 from reranker.trees.treebank import read_treebank
 
 CONFIG = PairConfig

@@ -1,4 +1,4 @@
-"""``rerank train``: train a language model on a treebank."""
+"""``rerank train``: flags, one process, several processes; a folder for each subject."""
 
 from reranker.registry import Entry, Features
 
@@ -7,7 +7,7 @@ FEATURES: Features = {
         "train": Entry("command", "train a language model on a treebank, or an encoder-decoder", 16)
     },
     "trainings": {
-        "language-model": Entry("language_model_run"),
-        "spans": Entry("span_run"),
+        "language-model": Entry("language_models.run"),
+        "spans": Entry("spans.run"),
     },
 }

@@ -141,7 +141,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train as the flags say; return the exit code."""
-    from reranker.plugins.training.run_config import config_path
+    from reranker.plugins.training.loop.config import config_path
 
     arguments.begun = time.monotonic()
     arguments.config = config_path(arguments.config)

@@ -18,7 +18,7 @@ from reranker.commands.endings import ending
 from reranker.commands.progress import MessageHandler, message
 from reranker.errors import ConfigError, InputError, RerankError
 from reranker.plugins.training import worker
-from reranker.plugins.training.log import log_folder
+from reranker.plugins.training.loop.log import log_folder
 from reranker.plugins.training.processes import are_launched, own_gpu
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

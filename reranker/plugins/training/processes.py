@@ -2,7 +2,7 @@
 
 torch's launchers start them: ``rerank train --nproc N``, or ``torchrun`` itself. Every process has
 the whole model and the whole data; they differ in the shards of a batch they compute
-(``reranker.plugins.training.shards``). Number 0 alone writes files and reports progress.
+(``reranker.plugins.training.loop.shards``). Number 0 alone writes files and reports progress.
 """
 
 from __future__ import annotations

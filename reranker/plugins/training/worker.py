@@ -19,11 +19,11 @@ from reranker.commands.progress import message
 from reranker.errors import InputError, RerankError
 from reranker.files.claim import claimed
 from reranker.files.output import files_of, make_folder, output_paths
-from reranker.plugins.training.log import log_files, log_folder
-from reranker.plugins.training.loop import train
+from reranker.plugins.training.loop.config import RunConfig, read_tables
+from reranker.plugins.training.loop.log import log_files, log_folder
+from reranker.plugins.training.loop.run import NewRun, Progress
+from reranker.plugins.training.loop.train import train
 from reranker.plugins.training.processes import Processes, are_launched, joined, own_threads
-from reranker.plugins.training.run import NewRun, Progress
-from reranker.plugins.training.run_config import RunConfig, read_tables
 from reranker.trees.treebank import treebank_files
 
 

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from reranker.checkpoints.unigram_pieces import UnigramPieces
 from reranker.errors import InputError
-from reranker.plugins.training.pretrained import PretrainedEncoder
+from reranker.plugins.training.spans.pretrained import PretrainedEncoder
 from tests.models.bert import SPECIAL, write_encoder
 
 SCORED = {

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from reranker.commands.main import main
-from reranker.plugins.training.tree_files import StreamedTrees
+from reranker.plugins.training.corpus.tree_files import StreamedTrees
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import read_treebank

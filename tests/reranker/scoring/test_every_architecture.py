@@ -15,10 +15,10 @@ from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import CheckpointError
 from reranker.models import LanguageModel
-from reranker.plugins.training.config import TrainingConfig
-from reranker.plugins.training.language_model_run import LanguageModelRun
-from reranker.plugins.training.loop import train
-from reranker.plugins.training.loss import dev_perplexity
+from reranker.plugins.training.language_models.config import TrainingConfig
+from reranker.plugins.training.language_models.loss import dev_perplexity
+from reranker.plugins.training.language_models.run import LanguageModelRun
+from reranker.plugins.training.loop.train import train
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities
 from tests.models.settings import ONE_OF_EACH, SETTINGS, WORDS, architecture, build, larger

@@ -9,7 +9,7 @@ from reranker.plugins.generation.pair_config import PairConfig
 from reranker.plugins.generation.pair_run import PairRun
 from reranker.plugins.generation.pair_vocabulary import Pair
 from reranker.plugins.generation.pairs import tree_pairs
-from reranker.plugins.training.loop import train
+from reranker.plugins.training.loop.train import train
 from reranker.trees.tree import Tree
 from tests.reranker.plots import no_plots
 

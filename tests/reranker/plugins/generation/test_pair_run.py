@@ -16,7 +16,7 @@ from reranker.plugins.generation.encoder_decoder_file import load_generator
 from reranker.plugins.generation.pair_config import PairConfig
 from reranker.plugins.generation.pair_run import PairRun
 from reranker.plugins.generation.pair_vocabulary import Pair
-from reranker.plugins.training.batches import EncodedPair, PairBatches, pair_batch
+from reranker.plugins.training.corpus.batches import EncodedPair, PairBatches, pair_batch
 from tests.reranker.plugins.generation import generators
 from tests.reranker.plugins.training.killed import check_resumed
 from tests.reranker.plugins.training.runs import train

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-import reranker.plugins.training.loop as training
+import reranker.plugins.training.loop.train as training
 from reranker.checkpoints.archive import read_archive
-from reranker.plugins.training.run import Progress
+from reranker.plugins.training.loop.run import Progress
 from tests.reranker.plugins.training.runs import log
 
 

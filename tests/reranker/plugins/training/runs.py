@@ -9,13 +9,13 @@ from typing import Any
 
 from reranker.plugins.generation.pair_config import PairConfig
 from reranker.plugins.generation.pair_run import PairRun
-from reranker.plugins.training import loop
-from reranker.plugins.training.config import TrainingConfig
-from reranker.plugins.training.language_model_run import LanguageModelRun
-from reranker.plugins.training.run import Progress, Run
-from reranker.plugins.training.run_config import RunConfig
-from reranker.plugins.training.span_config import SpanTrainingConfig
-from reranker.plugins.training.span_run import SpanRun
+from reranker.plugins.training.language_models.config import TrainingConfig
+from reranker.plugins.training.language_models.run import LanguageModelRun
+from reranker.plugins.training.loop import train as loop
+from reranker.plugins.training.loop.config import RunConfig
+from reranker.plugins.training.loop.run import Progress, Run
+from reranker.plugins.training.spans.config import SpanTrainingConfig
+from reranker.plugins.training.spans.run import SpanRun
 
 RUNS: dict[type[RunConfig], Callable[..., Run]] = {
     TrainingConfig: LanguageModelRun,

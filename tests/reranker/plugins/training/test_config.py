@@ -7,10 +7,10 @@ import torch
 from reranker.errors import ConfigError
 from reranker.models import ARCHITECTURES
 from reranker.models.span_model import SpanModel
-from reranker.plugins.training import run_config
-from reranker.plugins.training.config import TrainingConfig
-from reranker.plugins.training.run_config import config_path
-from reranker.plugins.training.span_config import SpanTrainingConfig
+from reranker.plugins.training.language_models.config import TrainingConfig
+from reranker.plugins.training.loop import config as run_config
+from reranker.plugins.training.loop.config import config_path
+from reranker.plugins.training.spans.config import SpanTrainingConfig
 
 CONFIGS = Path(__file__).parents[4] / "models/configs"
 
@@ -18,7 +18,7 @@ CONFIGS = Path(__file__).parents[4] / "models/configs"
 def test_configurations_have_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the package, from any folder; a file of that name comes first."""
     monkeypatch.chdir(tmp_path)
-    installed = Path(run_config.__file__).parents[2] / "models" / "configs"
+    installed = Path(run_config.__file__).parents[3] / "models" / "configs"
     assert config_path(Path("small")) == installed / "small.toml"
     assert config_path(Path("encoder-decoder/parser")).is_file()
     for file in CONFIGS.rglob("*.toml"):

@@ -10,10 +10,10 @@ import pytest
 from reranker import registry
 from reranker.errors import InputError
 from reranker.plugins.training import worker
-from reranker.plugins.training.config import TrainingConfig
+from reranker.plugins.training.language_models.config import TrainingConfig
+from reranker.plugins.training.loop.config import RunConfig
 from reranker.plugins.training.processes import Processes
-from reranker.plugins.training.run_config import RunConfig
-from reranker.plugins.training.span_config import SpanTrainingConfig
+from reranker.plugins.training.spans.config import SpanTrainingConfig
 
 NAMES = {name for names in worker._FLAGS for name in names}
 

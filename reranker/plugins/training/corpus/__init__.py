@@ -1,0 +1,1 @@
+"""What training reads: batches, trees on disk, word vectors."""

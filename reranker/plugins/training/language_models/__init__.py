@@ -1,0 +1,1 @@
+"""The training of language models, on trees or running text."""

@@ -1,0 +1,1 @@
+"""What all kinds of runs share: settings, state, recipes, steps, the log."""
