@@ -18,7 +18,6 @@ from torch import Tensor, nn
 
 from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.errors import CheckpointError, ConfigError
-from reranker.languages import ENGLISH
 from reranker.models import State
 from reranker.models.batch import PADDING, Batch
 from reranker.plugins.training.loop.config import RunConfig, StoredPrecision
@@ -188,7 +187,7 @@ class Run(ABC):
         self.recipe.load_state(saved["recipe"])
         self.recipe.batches.seek(*saved["place"])
         torch.set_rng_state(saved["random"])
-        if self._on_gpu and "device_random" in saved:  # of dropout; not in states from before
+        if self._on_gpu and "device_random" in saved:  # for dropout; a run on a CPU saves none
             torch.cuda.set_rng_state(saved["device_random"], self.device)
         self.progress = Progress(**saved["progress"])
         carried = saved["carried"]
@@ -208,16 +207,6 @@ class Run(ABC):
         settings = self.config.to_dict()
         for budget in ("budget_minutes", "epochs"):
             del settings[budget]
-        unset_values = {
-            "shards": 0,
-            "language": ENGLISH,
-            "keep": "best",
-            "taught_share": 0.5,
-            "reads": "words",
-        }
-        for name, unset in unset_values.items():
-            if settings.get(name) == unset:  # as in states from before there was such a setting
-                del settings[name]
         return settings
 
     def trained(self) -> dict[str, Any]:
