@@ -40,7 +40,7 @@ status, and perhaps ``EXAMPLES``, the end of ``--help``, and ``GROUPS`` of flags
 ``parsers``: a ``Factory`` (reranker.parsers.parser). ``outputs``: subclasses of ``Output``
 (reranker.outputs.output), made without arguments.
 ``trainings``: modules of `rerank train` by architecture, ``language-model`` for all others, with
-``CONFIG``, ``TAKES`` (flags) and ``new_run(arguments, config, processes)``. ``servers``: functions
+``CONFIG``, ``TAKES`` (flags) and ``new_run(settings, config, processes)``. ``servers``: functions
 that serve as `rerank serve` does, outside its own process, from its settings and an address or
 None to the exit status. ``treebanks``: readers of treebanks without brackets, functions from the
 name of a file, its lines and a function for warnings to ``TreePiece``s (reranker.trees.treebank),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -23,6 +22,7 @@ from reranker.plugins.training.corpus.batches import Batches, EncodedPair, PairB
 from reranker.plugins.training.loop.perplexity import grouped_perplexity, summed_loss
 from reranker.plugins.training.loop.recipes import FastRecipe, Recipe
 from reranker.plugins.training.loop.run import NewRun, Run
+from reranker.plugins.training.loop.settings import TrainSettings
 from reranker.plugins.training.processes import Processes
 from reranker.trees.treebank import read_treebank
 
@@ -112,29 +112,29 @@ class PairRun(Run):
         )
 
 
-def new_run(arguments: argparse.Namespace, config: PairConfig, processes: Processes) -> NewRun:
+def new_run(settings: TrainSettings, config: PairConfig, processes: Processes) -> NewRun:
     """Read the pairs. Raises InputError for flags that do not apply, and for files that cannot be
     read."""
-    _check_targets(arguments, config.task)
-    pairs, dev = (_pairs(arguments, side, config) for side in ("train", "dev"))
+    _check_targets(settings, config.task)
+    pairs, dev = (_pairs(settings, side, config) for side in ("train", "dev"))
     return NewRun(partial(PairRun, config, pairs, dev), len(pairs), len(dev), "pairs")
 
 
-def _check_targets(arguments: argparse.Namespace, task: str) -> None:
+def _check_targets(settings: TrainSettings, task: str) -> None:
     """Raise InputError for targets that do not belong to the sources."""
-    if task == "parsing" and (arguments.train_target or arguments.dev_target):
+    if task == "parsing" and (settings.train_target or settings.dev_target):
         raise InputError("--train-target and --dev-target are for text; trees are in --train")
     for side in ("train", "dev"):
-        sources, targets = getattr(arguments, side), getattr(arguments, f"{side}_target")
+        sources, targets = getattr(settings, side), getattr(settings, f"{side}_target")
         if targets and len(targets) != len(sources):
             raise InputError(
                 f"--{side}-target: {len(targets)} files for {len(sources)} of --{side}"
             )
 
 
-def _pairs(arguments: argparse.Namespace, side: str, config: PairConfig) -> list[Pair]:
+def _pairs(settings: TrainSettings, side: str, config: PairConfig) -> list[Pair]:
     """Read the pairs that an encoder-decoder learns from or is selected on."""
-    sources, targets = getattr(arguments, side), getattr(arguments, f"{side}_target")
+    sources, targets = getattr(settings, side), getattr(settings, f"{side}_target")
     if config.task == "parsing":
         return list(tree_pairs(read_treebank(sources, only_utf8=True), config.tags))
     files = zip(sources, targets or [None] * len(sources), strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import fields
 from pathlib import Path
 
 from reranker.checkpoints.vocabulary import MOST_CLASSED
@@ -142,13 +143,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train as the flags say; return the exit code."""
     from reranker.plugins.training.loop.config import config_path
+    from reranker.plugins.training.loop.settings import TrainSettings
 
-    arguments.begun = time.monotonic()
-    arguments.config = config_path(arguments.config)
+    given = {**vars(arguments), "begun": time.monotonic(), "config": config_path(arguments.config)}
+    settings = TrainSettings(**{each.name: given[each.name] for each in fields(TrainSettings)})
     with loading("PyTorch"):
         from reranker.plugins.training import worker
-    if arguments.nproc is not None:
+    if settings.nproc is not None:
         from reranker.plugins.training.launcher import launch
 
-        return launch(arguments)
-    return worker.run(arguments)
+        return launch(settings)
+    return worker.run(settings)

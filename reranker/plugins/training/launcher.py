@@ -3,11 +3,11 @@ and, if one dies, restarts all of them, a few times."""
 
 from __future__ import annotations
 
-import argparse
 import logging
 import signal
 import tempfile
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from torch.distributed.elastic.multiprocessing.api import DefaultLogsSpecs, SignalException
@@ -18,33 +18,33 @@ from reranker.commands.endings import ending
 from reranker.commands.progress import MessageHandler, message
 from reranker.errors import ConfigError, InputError, RerankError
 from reranker.plugins.training import worker
-from reranker.plugins.training.loop.log import log_folder
+from reranker.plugins.training.loop.settings import TrainSettings
 from reranker.plugins.training.processes import are_launched, own_gpu
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def launch(arguments: argparse.Namespace) -> int:
-    """Train in ``arguments.nproc`` processes; return the exit code.
+def launch(settings: TrainSettings) -> int:
+    """Train in ``settings.nproc`` processes; return the exit code.
 
-    Raises RerankError if processes die more often than ``arguments.restarts`` allows, and for
+    Raises RerankError if processes die more often than ``settings.restarts`` allows, and for
     mistakes that can be found before any process is started.
     """
-    count = arguments.nproc
+    count = settings.nproc or 1
     if are_launched():
         raise InputError(
             "--nproc: a launcher has already started this process; torchrun has --nproc-per-node"
         )
-    worker.output(arguments)
-    config = worker.configuration(arguments, count)
+    worker.output(settings)
+    config = worker.configuration(settings, count)
     if config.shards < count:
         raise ConfigError(f"--nproc {count}, but shards is {config.shards}: each has to have one")
-    if arguments.device.startswith("cuda"):
-        own_gpu(arguments.device, 0, count)
+    if settings.device.startswith("cuda"):
+        own_gpu(settings.device, 0, count)
     # Those that are ignored, as SIGHUP is under nohup, stay so.
     handled = [each.name for each in _ENDING if signal.getsignal(each) != signal.SIG_IGN]
     folder = tempfile.TemporaryDirectory(prefix="rerank-")  # for tracebacks
-    settings = LaunchConfig(
+    launched = LaunchConfig(
         min_nodes=1,
         max_nodes=1,
         nproc_per_node=count,
@@ -53,23 +53,23 @@ def launch(arguments: argparse.Namespace) -> int:
         rdzv_endpoint="localhost:0",  # any free port
         local_addr="localhost",
         logs_specs=DefaultLogsSpecs(log_dir=folder.name),
-        max_restarts=arguments.restarts,
+        max_restarts=settings.restarts,
         signals_to_handle=",".join(handled),
     )
     logger = logging.getLogger("torch.distributed.elastic.multiprocessing.api")
-    messages = _Messages(count, arguments.restarts)
+    messages = _Messages(count, settings.restarts)
     logger.addFilter(messages)
     for name in ("torch.multiprocessing", "torch.distributed"):
         logging.getLogger(name).setLevel(logging.ERROR)
-    alone = argparse.Namespace(**{**vars(arguments), "nproc": None})
+    alone = replace(settings, nproc=None)
     try:
         with folder:
-            codes: dict[int, int] = elastic_launch(settings, _work)(alone)
+            codes: dict[int, int] = elastic_launch(launched, _work)(alone)
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
         raise RerankError(
             f"{_end(rank, count, failure.exitcode)}; "
-            f"the same command resumes from the last state in {log_folder(arguments)}"
+            f"the same command resumes from the last state in {settings.folder}"
         ) from error
     except SignalException as error:
         raise KeyboardInterrupt from error
@@ -78,7 +78,7 @@ def launch(arguments: argparse.Namespace) -> int:
     return max(codes.values())
 
 
-def _work(arguments: argparse.Namespace) -> int:
+def _work(settings: TrainSettings) -> int:
     """Do the work of one process; return its exit code. A user's mistake does not count as a
     failure here, after which all would be restarted, nor does lack of memory."""
     for number in _ENDING:
@@ -89,7 +89,7 @@ def _work(arguments: argparse.Namespace) -> int:
     )
     logging.getLogger("torch").setLevel(logging.WARNING)
     try:
-        return worker.run(arguments)
+        return worker.run(settings)
     except Exception as error:
         from reranker.plugins.training.command import LESS_MEMORY
 

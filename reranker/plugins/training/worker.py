@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import sys
@@ -20,92 +19,94 @@ from reranker.errors import InputError, RerankError
 from reranker.files.claim import claimed
 from reranker.files.output import files_of, make_folder, output_paths
 from reranker.plugins.training.loop.config import RunConfig, read_tables
-from reranker.plugins.training.loop.log import log_files, log_folder
+from reranker.plugins.training.loop.log import log_files
 from reranker.plugins.training.loop.run import NewRun, Progress
+from reranker.plugins.training.loop.settings import TrainSettings
 from reranker.plugins.training.loop.train import train
 from reranker.plugins.training.processes import Processes, are_launched, joined, own_threads
 from reranker.trees.treebank import treebank_files
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(settings: TrainSettings) -> int:
     """Train in this process, alone or as one of a launcher's; return the exit code."""
-    with joined(arguments.device) as (processes, arguments.device):
-        if are_launched() and not (arguments.threads or "OMP_NUM_THREADS" in os.environ):
+    with joined(settings.device) as (processes, device):
+        settings = replace(settings, device=device)
+        if are_launched() and not (settings.threads or "OMP_NUM_THREADS" in os.environ):
             torch.set_num_threads(own_threads())
         if processes.is_first:
-            return _train(arguments, processes)
+            return _train(settings, processes)
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
             try:
-                return _train(arguments, processes)
+                return _train(settings, processes)
             except RerankError:  # the first says it
                 return 2
 
 
-def configuration(arguments: argparse.Namespace, processes: int) -> RunConfig:
+def configuration(settings: TrainSettings, processes: int) -> RunConfig:
     """Return the configuration given by --config and other flags. With several ``processes`` (0: a
     plain run), batches are cut into as many shards unless the number is given. Raises ConfigError
     naming the file."""
-    architecture = read_tables(arguments.config).get("model", {}).get("architecture")
+    architecture = read_tables(settings.config).get("model", {}).get("architecture")
     kind: type[RunConfig] = _kind(architecture).CONFIG
     names = "epochs", "seed", "language", "precision", "direction", "text", "fine_tuning", "shards"
-    given = {name: getattr(arguments, name) for name in names}
-    config = kind.from_file(arguments.config, budget_minutes=arguments.budget, **given)
+    given = {name: getattr(settings, name) for name in names}
+    config = kind.from_file(settings.config, budget_minutes=settings.budget, **given)
     if config.shards or not processes:
         return config
-    return replace(config, shards=processes).checked(arguments.config)
+    return replace(config, shards=processes).checked(settings.config)
 
 
-def output(arguments: argparse.Namespace) -> Path:
+def output(settings: TrainSettings) -> Path:
     """Return the file to write; create its folder and the log folder. Raises InputError if the
     file, or a file in the log folder, would replace something else."""
-    for folder in (arguments.out.parent, log_folder(arguments)):
+    for folder in (settings.out.parent, settings.folder):
         make_folder(folder)
     names = ("train", "dev", "train_target", "dev_target", "taught_text")
     inputs: list[str | Path] = []
     for name in names:
-        inputs += treebank_files(getattr(arguments, name) or ())
+        inputs += treebank_files(getattr(settings, name) or ())
     others = (
-        arguments.config,
-        arguments.start_from,
-        arguments.vectors,
-        arguments.encoder,
-        arguments.teacher,
+        settings.config,
+        settings.start_from,
+        settings.vectors,
+        settings.encoder,
+        settings.teacher,
     )
     inputs += files_of(filter(None, others))
-    (out, *_) = output_paths([arguments.out, *log_files(log_folder(arguments))], inputs)
+    (out, *_) = output_paths([settings.out, *log_files(settings.folder)], inputs)
     assert out is not None
     return out
 
 
-def _train(arguments: argparse.Namespace, processes: Processes) -> int:
+def _train(settings: TrainSettings, processes: Processes) -> int:
     """Train in this process, one of ``processes``. The first claims the output and the state on
     behalf of all. Raises InputError if another run has claimed one of them."""
     with contextlib.ExitStack() as claims:
         with processes.agreeing():
-            out = output(arguments)
-            state = log_folder(arguments) / "state.pt"
+            out = output(settings)
+            state = settings.folder / "state.pt"
             for path in (state, out) if processes.is_first else ():
                 claims.enter_context(claimed(path))
-        return _trained(arguments, processes, out)
+        return _trained(settings, processes, out)
 
 
-def _trained(arguments: argparse.Namespace, processes: Processes, out: Path) -> int:
+def _trained(settings: TrainSettings, processes: Processes, out: Path) -> int:
     """Read the files, train, and write the checkpoint ``out``."""
     with processes.agreeing():
-        config = configuration(arguments, processes.size if are_launched() else 0)
-    if arguments.device.startswith("cuda") and not torch.cuda.is_available():
-        raise InputError(f"--device {arguments.device}: no CUDA device here")
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
+        config = configuration(settings, processes.size if are_launched() else 0)
+    if settings.device.startswith("cuda") and not torch.cuda.is_available():
+        raise InputError(f"--device {settings.device}: no CUDA device here")
+    if settings.threads:
+        torch.set_num_threads(settings.threads)
     with processes.agreeing():
-        new_run = _new_run(arguments, config, processes)
+        new_run = _new_run(settings, config, processes)
     with processes.agreeing():
-        run = new_run.create(device=arguments.device, processes=processes)
+        run = new_run.create(device=settings.device, processes=processes)
     del new_run  # and with it an encoder's weights and the trees
     bar = _ProgressBar()
-    perplexity = train(run, out, log_folder(arguments), bar.report, arguments.begun)
+    perplexity = train(run, out, settings.folder, bar.report, settings.begun)
     bar.close()
-    message(f"{arguments.out}: dev perplexity {perplexity:.3f} per {run.unit}")
+    message(f"{settings.out}: dev perplexity {perplexity:.3f} per {run.unit}")
     return 0
 
 
@@ -127,19 +128,16 @@ _FLAGS = {
 }
 
 
-def _new_run(arguments: argparse.Namespace, config: RunConfig, processes: Processes) -> NewRun:
+def _new_run(settings: TrainSettings, config: RunConfig, processes: Processes) -> NewRun:
     """Read the training data. Raises InputError for flags that do not apply to the kind of model,
     and for files that cannot be read."""
     kind = _kind(config.architecture)
     for names, models in _FLAGS.items():
-        if any(getattr(arguments, name) for name in names) and not kind.TAKES.issuperset(names):
+        if any(getattr(settings, name) for name in names) and not kind.TAKES.issuperset(names):
             flags = " and ".join(f"--{name.replace('_', '-')}" for name in names)
             raise InputError(f"{flags} {'are' if len(names) > 1 else 'is'} for {models}")
-    new: NewRun = kind.new_run(arguments, config, processes)
-    message(
-        f"{new.train} training {new.noun}, {new.dev} dev {new.noun}; "
-        f"logs in {log_folder(arguments)}"
-    )
+    new: NewRun = kind.new_run(settings, config, processes)
+    message(f"{new.train} training {new.noun}, {new.dev} dev {new.noun}; logs in {settings.folder}")
     return new
 
 

@@ -4,7 +4,6 @@ too small for: which rare words are similar, and good initial embeddings.
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from reranker.checkpoints.vocabulary import Vocabulary, class_number
 from reranker.errors import InputError
 from reranker.files.text import open_text
 from reranker.models import LanguageModel
+from reranker.plugins.training.loop.settings import TrainSettings
 
 _ROUNDS = 15
 _MOST_DIMENSIONS = 4_096
@@ -36,9 +36,9 @@ class WordVectors:
     vectors: Tensor  # [N, D] float32
 
     @classmethod
-    def of(cls, arguments: argparse.Namespace) -> WordVectors | None:
+    def of(cls, settings: TrainSettings) -> WordVectors | None:
         """Read the vectors that the flags of `rerank train` name, if any; raises InputError."""
-        return cls.read(arguments.vectors, arguments.vector_words) if arguments.vectors else None
+        return cls.read(settings.vectors, settings.vector_words) if settings.vectors else None
 
     @classmethod
     def read(cls, path: Path, limit: int) -> WordVectors:

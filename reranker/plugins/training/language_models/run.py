@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -25,9 +24,9 @@ from reranker.plugins.training.language_models.config import TrainingConfig
 from reranker.plugins.training.language_models.loss import backward, dev_perplexity, text_perplexity
 from reranker.plugins.training.language_models.recipes import PaperRecipe, ThesisRecipe
 from reranker.plugins.training.language_models.start import start
-from reranker.plugins.training.loop.log import log_folder
 from reranker.plugins.training.loop.recipes import FastRecipe, Recipe
 from reranker.plugins.training.loop.run import NewRun, Run
+from reranker.plugins.training.loop.settings import TrainSettings
 from reranker.plugins.training.processes import Processes
 from reranker.text.running import encoded as encoded_text
 from reranker.text.running import opening_id, read_running_text
@@ -133,29 +132,29 @@ class LanguageModelRun(Run):
         return [self.vocabulary.encode(tokens) for tokens in trees]
 
 
-def new_run(arguments: argparse.Namespace, config: TrainingConfig, processes: Processes) -> NewRun:
+def new_run(settings: TrainSettings, config: TrainingConfig, processes: Processes) -> NewRun:
     """Read the trees, or the lines of text. Raises InputError for files that cannot be read."""
-    if arguments.vectors and config.reads == "tags":
+    if settings.vectors and config.reads == "tags":
         raise InputError("--vectors are of words, but the model reads tags")
     read, noun = (read_running_text, "lines") if config.text else (_trees(config), "trees")
-    if arguments.stream:
+    if settings.stream:
         if config.text:
             raise InputError("--stream is for language models that are trained on trees")
-        folder = log_folder(arguments)
-        streamed = StreamedTrees(arguments.train, folder, processes, config.reads)
-        dev, size = read(arguments.dev), f"{counted(len(streamed.paths), 'file')} of"
-        return NewRun(partial(_created, arguments, config, streamed, dev), size, len(dev), "trees")
-    train, dev = read(arguments.train), read(arguments.dev)
-    return NewRun(partial(_created, arguments, config, train, dev), len(train), len(dev), noun)
+        folder = settings.folder
+        streamed = StreamedTrees(settings.train, folder, processes, config.reads)
+        dev, size = read(settings.dev), f"{counted(len(streamed.paths), 'file')} of"
+        return NewRun(partial(_created, settings, config, streamed, dev), size, len(dev), "trees")
+    train, dev = read(settings.train), read(settings.dev)
+    return NewRun(partial(_created, settings, config, train, dev), len(train), len(dev), noun)
 
 
 def _trees(config: TrainingConfig) -> Callable[[Sequence[Path]], list[Any]]:
     return lambda paths: list(read_tokens(paths, config.reads))
 
 
-def _created(arguments: argparse.Namespace, *given: Any, **where: Any) -> LanguageModelRun:
-    vectors = WordVectors.of(arguments)
-    return LanguageModelRun(*given, start_from=arguments.start_from, vectors=vectors, **where)
+def _created(settings: TrainSettings, *given: Any, **where: Any) -> LanguageModelRun:
+    vectors = WordVectors.of(settings)
+    return LanguageModelRun(*given, start_from=settings.start_from, vectors=vectors, **where)
 
 
 def _counts(encoded: Sequence[Sequence[int]], size: int) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import logging
@@ -25,12 +24,6 @@ _FIELDS = {"batches", "tokens", "seconds", "epoch", *_LOSS_NAMES}
 _ROW = '{"batches": '  # how a row begins
 _PROGRAM, _PNG_HEAD = "parse-reranker", 1000  # a curve says who drew it, in its first bytes
 _OTHER_FOLDER = "choose another --log-folder"
-
-
-def log_folder(arguments: argparse.Namespace) -> Path:
-    """Return the folder with the run's log and state."""
-    folder: Path | None = arguments.log_folder
-    return folder or Path("runs") / arguments.out.stem
 
 
 def log_files(folder: Path) -> list[Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from reranker.plugins.training.corpus.word_vectors import WordVectors
 from reranker.plugins.training.loop.perplexity import grouped_perplexity
 from reranker.plugins.training.loop.recipes import FastRecipe
 from reranker.plugins.training.loop.run import NewRun, Run
+from reranker.plugins.training.loop.settings import TrainSettings
 from reranker.plugins.training.processes import Processes
 from reranker.plugins.training.spans.config import SpanTrainingConfig
 from reranker.plugins.training.spans.frozen_encoder import FrozenEncoder
@@ -197,27 +197,25 @@ class SpanRun(Run):
         return loss, (len(words) - 2) * words.shape[1]
 
 
-def new_run(
-    arguments: argparse.Namespace, config: SpanTrainingConfig, processes: Processes
-) -> NewRun:
+def new_run(settings: TrainSettings, config: SpanTrainingConfig, processes: Processes) -> NewRun:
     """Read the trees, with their tags. Raises InputError for files that cannot be read."""
-    if arguments.taught_text and not arguments.teacher:
+    if settings.taught_text and not settings.teacher:
         raise InputError("--taught-text needs a --teacher: its sentences have no trees")
     train, dev = (
         [*map(linearize_tagged, read_treebank(paths, only_utf8=True))]
-        for paths in (arguments.train, arguments.dev)
+        for paths in (settings.train, settings.dev)
     )
-    text = _usable(Text(arguments.taught_text or (), "tokens", longest=MAX_WORDS))
+    text = _usable(Text(settings.taught_text or (), "tokens", longest=MAX_WORDS))
 
     def created(**where: Any) -> SpanRun:
         return SpanRun(
             config,
             train,
             dev,
-            start_from=arguments.start_from,
-            vectors=WordVectors.of(arguments),
-            encoder=PretrainedEncoder.read(arguments.encoder) if arguments.encoder else None,
-            teacher=arguments.teacher,
+            start_from=settings.start_from,
+            vectors=WordVectors.of(settings),
+            encoder=PretrainedEncoder.read(settings.encoder) if settings.encoder else None,
+            teacher=settings.teacher,
             taught_text=text,
             **where,
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +12,7 @@ from reranker.errors import InputError
 from reranker.plugins.training import worker
 from reranker.plugins.training.language_models.config import TrainingConfig
 from reranker.plugins.training.loop.config import RunConfig
+from reranker.plugins.training.loop.settings import TrainSettings
 from reranker.plugins.training.processes import Processes
 from reranker.plugins.training.spans.config import SpanTrainingConfig
 
@@ -55,6 +56,8 @@ def test_an_architecture_without_an_entry_is_a_language_model(
     ],
 )
 def test_a_flag_of_another_kind_is_refused(config: RunConfig, name: str, message: str) -> None:
-    arguments = argparse.Namespace(**{**dict.fromkeys(NAMES), name: Path("given")})
+    path = Path("given")
+    given: dict[str, Any] = {name: path}
+    settings = TrainSettings(config=path, train=[], dev=[], out=path, begun=0.0, **given)
     with pytest.raises(InputError, match=message):
-        worker._new_run(arguments, config, Processes())
+        worker._new_run(settings, config, Processes())
