@@ -14,10 +14,9 @@ from reranker.text.conventions import Convention
 from reranker.text.given import sentences as sentences_of
 from reranker.text.splitting import Form
 from reranker.trees.tree import Tree
-from reranker.work.loop import run
+from reranker.work.loop import Source, run
 from reranker.work.parses import Parses, from_nbest
 from reranker.work.sinks import ListSink
-from reranker.work.sources import Memory
 from reranker.work.tree_files import TreeJob, TreeSentence
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ logger = logging.getLogger(__name__)
 def answers(job: TreeJob[A], parses: Iterable[Parses]) -> list[A]:
     """Return a job's answers to the trees of each sentence."""
     answers: ListSink[A | None] = ListSink()
-    run(Memory(TreeSentence("", each) for each in parses), job, answers)
+    run(Source(TreeSentence("", each) for each in parses), job, answers)
     return [answer for answer in answers if answer is not None]
 
 

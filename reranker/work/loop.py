@@ -32,24 +32,32 @@ A_contra = TypeVar("A_contra", contravariant=True)
 T = TypeVar("T")
 
 
-class Source(Protocol[S_co]):
-    """Sentences in order: of files, of texts, or from memory."""
+class Source(Generic[S_co]):
+    """Sentences in order, by default those given: read from files or texts, or in memory."""
+
+    def __init__(self, sentences: Iterable[S_co]) -> None:
+        self._sentences = iter(sentences)
 
     @property
     def size(self) -> int | None:
-        """Return the bytes of all files, compressed ones as they are; None if one is a pipe."""
+        """Return the bytes of all files, compressed ones as they are; None if that is unknown."""
+        return None
 
     @property
     def position(self) -> int:
         """Return about how many of these bytes have been read so far."""
+        return 0
 
-    def __iter__(self) -> Iterator[S_co]: ...
+    def __iter__(self) -> Iterator[S_co]:
+        return self._sentences
 
     def skip(self) -> S_co | None:
         """Read the next sentence, doing as little as necessary; None if there is none left."""
+        return next(self._sentences, None)
 
     def identity(self) -> Identity:
         """Return everything on which the sentences depend."""
+        return {}
 
     def end(self, counts: Counts) -> None:
         """Raise InputError if all sentences together are unusable."""

@@ -14,12 +14,12 @@ from reranker.files.visible import shown_id
 from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.nbest.guess import with_hint
 from reranker.ranking import Ranking
-from reranker.work.loop import Counts, Identity
+from reranker.work.loop import Identity, Source
 
 logger = logging.getLogger(__name__)
 
 
-class NBestLists:
+class NBestLists(Source[NBest]):
     """The lists of n-best files, pooled sentence by sentence if there are several."""
 
     def __init__(
@@ -43,8 +43,7 @@ class NBestLists:
         first = next(self._opened, None)
         if first is None:
             raise InputError(f"{', '.join(names)}: no n-best lists")
-        self._lists = with_hint(itertools.chain([first], self._opened), logger.info)
-        self.size = self._opened.size
+        super().__init__(with_hint(itertools.chain([first], self._opened), logger.info))
 
     @property
     def inputs(self) -> list[str]:
@@ -52,16 +51,12 @@ class NBestLists:
         return [*self._files, *_tokens(self._options)]
 
     @property
+    def size(self) -> int | None:
+        return self._opened.size
+
+    @property
     def position(self) -> int:
-        """Return about how many bytes the lists read so far occupy."""
         return self._opened.position
-
-    def __iter__(self) -> Iterator[NBest]:
-        return self._lists
-
-    def skip(self) -> NBest | None:
-        """Skip the next list; None if there is none left."""
-        return next(self._lists, None)
 
     def identity(self) -> Identity:
         """Return everything on which the lists depend; the content of standard input is not
@@ -78,9 +73,6 @@ class NBestLists:
         if not all(map(os.path.isfile, self.inputs)):
             return None
         return read_nbest(*self._files, options=self._options, warn=lambda _: None)
-
-    def end(self, counts: Counts) -> None:
-        """Accept whatever has been counted: each list has its answer."""
 
     def close(self) -> None:
         """Close the files."""

@@ -23,7 +23,7 @@ from reranker.ranking import Ranking
 from reranker.text.conventions import Convention, convention_of
 from reranker.text.reading import CUT, Text, TextSentence, refuse_other_than_text
 from reranker.text.splitting import LONGEST, Form
-from reranker.work.loop import Counts, Identity
+from reranker.work.loop import Identity, Source
 from reranker.work.nbest_files import log_rejected
 
 logger = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ def foreign_language(parser: Parser, language: str) -> str | None:
     )
 
 
-class TextSentences:
+class TextSentences(Source[TextSentence]):
     """The sentences of texts."""
 
     def __init__(self, texts: Iterable[str | TextFile], settings: TextSettings) -> None:
@@ -121,21 +121,20 @@ class TextSentences:
         self._names = [*map(str, texts)]
         words = settings.words or convention_of(ENGLISH)
         self._text = Text(texts, settings.form, words, settings.longest)
-        self.size = self._text.size
-        self.position = 0
-        self.faults = 0
+        self._position = self.faults = 0
         """Sentences in which characters were replaced."""
         sentences = self._read()
         first = next(sentences, None)
         self.is_empty = first is None
-        self._sentences = itertools.chain([] if first is None else [first], sentences)
+        super().__init__(itertools.chain([] if first is None else [first], sentences))
 
-    def __iter__(self) -> Iterator[TextSentence]:
-        return self._sentences
+    @property
+    def size(self) -> int | None:
+        return self._text.size
 
-    def skip(self) -> TextSentence | None:
-        """Return the next sentence; None if there is none left."""
-        return next(self._sentences, None)
+    @property
+    def position(self) -> int:
+        return self._position
 
     def identity(self) -> Identity:
         """Return everything on which the sentences depend."""
@@ -147,9 +146,6 @@ class TextSentences:
             "longest": settings.longest,
         }
 
-    def end(self, counts: Counts) -> None:
-        """Accept whatever has been counted: each sentence has its answer."""
-
     def close(self) -> None:
         """Close the files."""
         self._text.close()
@@ -157,7 +153,7 @@ class TextSentences:
     def _read(self) -> Iterator[TextSentence]:
         """Yield the sentences; log the characters that are replaced in one."""
         for sentence in self._text:
-            self.position = sentence.position
+            self._position = sentence.position
             if self._settings.refuses_faults:
                 sentence = sentence._replace(problem=sentence.problem or sentence.fault)
             elif sentence.warning:
@@ -166,7 +162,7 @@ class TextSentences:
             yield sentence
 
 
-class ParsedText:
+class ParsedText(Source[NBest]):
     """The lists of a text's sentences, which are being parsed."""
 
     def __init__(
@@ -183,9 +179,14 @@ class ParsedText:
         _warn(foreign_language(self._parser, self.language))
         words = settings.words or convention_of(self.language)
         self._text = TextSentences(texts, replace(settings, words=words))
-        self.size, self.is_empty = self._text.size, self._text.is_empty
+        self.is_empty = self._text.is_empty
         jobs = settings.jobs or available_cores()
         self._parsing = ParsedLists(self._parser, self._text, jobs)
+        super().__init__(self._checked())
+
+    @property
+    def size(self) -> int | None:
+        return self._text.size
 
     @property
     def faults(self) -> int:
@@ -209,29 +210,22 @@ class ParsedText:
         """Start the parser before the first list is requested."""
         self._parsing.start()
 
-    def __iter__(self) -> Iterator[NBest]:
-        return self
-
-    def __next__(self) -> NBest:
-        nbest = next(self._parsing, None)
-        if nbest is None:
-            _warn(self._language.end())
-            raise StopIteration
-        if nbest.origin is not None:
-            _warn(self._language.add(nbest.origin.file, nbest.words))
-        return nbest
-
     def skip(self) -> NBest | None:
         """Skip a sentence without parsing it."""
         return self._parsing.skip()
-
-    def end(self, counts: Counts) -> None:
-        """Accept whatever has been counted: each list has its answer."""
 
     def close(self) -> None:
         """Stop the parser and close the files."""
         self._parsing.close()
         self._text.close()
+
+    def _checked(self) -> Iterator[NBest]:
+        """Yield the lists; log that a text is in another language than the parser's."""
+        for nbest in self._parsing:
+            if nbest.origin is not None:
+                _warn(self._language.add(nbest.origin.file, nbest.words))
+            yield nbest
+        _warn(self._language.end())
 
 
 def _warn(warning: str | None) -> None:

@@ -24,12 +24,12 @@ from reranker.parsers.choice import ParserChoice
 from reranker.text.reading import CUT, refuse_other_than_text
 from reranker.text.splitting import Form
 from reranker.trees.treebank import Remarks, TreeReader, TreeText, treebank_files
-from reranker.work.loop import Counts, Identity, Job
+from reranker.work.loop import Counts, Identity, Job, Source
 from reranker.work.nbest_files import log_rejected, reading_identity
 from reranker.work.parses import Parses, from_nbest, has_every_score
 from reranker.work.texts import ParsedText, TextSettings
 
-Source = str | TextFile  # the name of a file or, if it can be read only once, the opened file
+File = str | TextFile  # the name of a file or, if it can be read only once, the opened file
 FileForm = Literal["auto", "trees", "text", "sentences", "tokens"]
 A = TypeVar("A")
 logger = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ class TreeSettings:
     for n-best lists."""
 
 
-class TreeFiles:
+class TreeFiles(Source[TreeSentence]):
     """The sentences of all files, a source. Broken trees and sentences without any are logged; what
     belongs to no sentence is counted in ``rejected``."""
 
@@ -108,19 +108,16 @@ class TreeFiles:
         recognised = self._all_recognised()
         first = next(recognised, None)  # before anything is written
         self._recognised_files = itertools.chain([first] if first else [], recognised)
-        self._sentences = self._all()
-
-    size = None
-    position = 0
+        super().__init__(self._all())
 
     def __iter__(self) -> Iterator[TreeSentence]:
         self._is_skipping = False
-        return self._sentences
+        return super().__iter__()
 
     def skip(self) -> TreeSentence | None:
         """Skip a sentence without parsing it; None if there is none left."""
         self._is_skipping = True
-        return next(self._sentences, None)
+        return super().skip()
 
     def identity(self) -> Identity:
         """Return everything on which the sentences depend."""
@@ -160,7 +157,7 @@ class TreeFiles:
                 if is_empty and kind != "text":
                     self._reject(f"{', '.join(map(str, part))}: there is no sentence")
 
-    def _all_recognised(self) -> Iterator[tuple[str, Source]]:
+    def _all_recognised(self) -> Iterator[tuple[str, File]]:
         """Yield the kind of each file, and the file. A file of another kind is named, if it is not
         the only file."""
         for path in self.files:
@@ -171,7 +168,7 @@ class TreeFiles:
                     raise
                 self._reject(str(error))
 
-    def _recognised(self, path: str) -> tuple[str, Source]:
+    def _recognised(self, path: str) -> tuple[str, File]:
         """Return whether a file is trees, lists or text, and the file. Raises KindError if it is
         none of them."""
         form, given = self._settings.form, self._settings.options.format
@@ -200,7 +197,7 @@ class TreeFiles:
         self.rejected += 1
         _reject(text)
 
-    def _trees(self, sources: Iterable[Source]) -> Iterator[TreeSentence]:
+    def _trees(self, sources: Iterable[File]) -> Iterator[TreeSentence]:
         for source in sources:
             for piece in TreeReader(str(source), read_lines(source), self._remarks):
                 if not piece.text:
@@ -220,7 +217,7 @@ class TreeFiles:
                     continue
                 yield TreeSentence(digest, Parses(place.file, place.line, (tree,)))
 
-    def _lists(self, sources: Iterable[Source]) -> Iterator[TreeSentence]:
+    def _lists(self, sources: Iterable[File]) -> Iterator[TreeSentence]:
         options = self._settings.options
         has_said = False
         warned: set[str] = set()
@@ -249,16 +246,16 @@ class TreeFiles:
                         )
                     yield sentence
 
-    def _parsed(self, sources: Iterable[Source]) -> Iterator[TreeSentence]:
+    def _parsed(self, sources: Iterable[File]) -> Iterator[TreeSentence]:
         settings = self._settings
         form: Form = settings.form if settings.form in ("sentences", "tokens") else "text"
         text = ParsedText(sources, replace(settings.text, form=form), settings.choice)
         self._open.callback(text.close)
         temperature = settings.temperature or text.temperature
-        was_cut = False
+        parsed, was_cut = iter(text), False
         unseen = {_origin_of(source): source for source in sources}
         for number in itertools.count(1):
-            nbest = text.skip() if self._is_skipping else next(text, None)
+            nbest = text.skip() if self._is_skipping else next(parsed, None)
             if nbest is None:
                 break
             if nbest.origin is not None:
@@ -281,7 +278,7 @@ class TreeFiles:
             self._reject(f"{source}: there is no sentence")
 
 
-def _origin_of(source: Source) -> str:
+def _origin_of(source: File) -> str:
     """Return the name of a text in the origins of its sentences."""
     return printable(source.name if isinstance(source, TextFile) else str(Path(source)))
 

@@ -32,9 +32,9 @@ from reranker.text.conventions import Convention
 from reranker.text.reading import Text, TextSentence
 from reranker.text.splitting import Form
 from reranker.work import loop
+from reranker.work.loop import Source
 from reranker.work.ranking import Rank, RankSettings
 from reranker.work.sinks import ListSink
-from reranker.work.sources import Memory
 
 if TYPE_CHECKING:  # it imports torch, which readers do without
     from reranker.pipeline import Reranker
@@ -232,7 +232,7 @@ class RankActor(_Actor):
     def _answers(self, first: int, sentences: list[Any]) -> Iterable[_Answer]:
         settings = self._ranked.settings
         answers = _Answers(settings.form)
-        lists = Memory(self._lists(first, sentences))
+        lists = Source(self._lists(first, sentences))
         loop.run(lists, Rank(self._reranker, settings), answers)
         return answers
 

@@ -19,9 +19,8 @@ from reranker.nbest.words import split_words
 from reranker.outputs.form import Form
 from reranker.process.flags import number_from, positive
 from reranker.work import loop
-from reranker.work.loop import Identity, Job
+from reranker.work.loop import Identity, Job, Source
 from reranker.work.sinks import TextSink
-from reranker.work.sources import Memory
 
 if TYPE_CHECKING:
     from reranker.plugins.generation.beam_search import Hypothesis
@@ -108,7 +107,7 @@ class _Sentence(tuple[str, ...]):
         return text_digest(*self)
 
 
-class _Sentences(Memory[_Sentence]):
+class _Sentences(Source[_Sentence]):
     """The sentences of a file; those for a parser are spelled as in trees."""
 
     def __init__(self, source: str, *, is_parser: bool) -> None:

@@ -35,9 +35,8 @@ from reranker.text.reading import TextSentence
 from reranker.text.splitting import Form
 from reranker.trees.tree import quoted
 from reranker.work import loop
-from reranker.work.loop import Identity, Job
+from reranker.work.loop import Identity, Job, Source
 from reranker.work.sinks import ListSink
-from reranker.work.sources import Memory
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -284,5 +283,5 @@ def surprisal(
     given = checked_text(text)
     warn_about_words(given)
     read = Surprisals()
-    loop.run(Memory(sentences(given, form, words, longest)), Surprisal(reader, threads), read)
+    loop.run(Source(sentences(given, form, words, longest)), Surprisal(reader, threads), read)
     return read

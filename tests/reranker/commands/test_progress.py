@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from reranker.commands.progress import MessageHandler, ProgressBar
-from reranker.work.sources import Memory
+from reranker.work.loop import Source
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write
 
@@ -96,17 +96,25 @@ def test_one_sentence_leaves_nothing_but_its_tree() -> None:
     assert line.startswith("(TOP (S (NP (PRP They)) (VP (VBD served)")
 
 
-class Reader(Memory[Any]):
+class Reader(Source[Any]):
     """A source of lists of 100 bytes, of which ``at_a_time`` are read at once."""
 
     def __init__(self, lists: int, at_a_time: int) -> None:
         super().__init__(self._read(lists, at_a_time))
-        self.size = 100 * lists
+        self._size, self._position = 100 * lists, 0
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @property
+    def position(self) -> int:
+        return self._position
 
     def _read(self, lists: int, at_a_time: int) -> Iterator[int]:
         for number in range(lists):
             ahead = number // at_a_time + 1
-            self.position = min(100 * lists, 100 * at_a_time * ahead)
+            self._position = min(100 * lists, 100 * at_a_time * ahead)
             yield number
 
 
