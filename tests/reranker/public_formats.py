@@ -80,6 +80,9 @@ lief\t\tVVFIN\t3.Sg\tHD\t500
 #500\t\tS\t--\t--\t0
 #EOS 1
 """,
+        "numbers.export": "#FORMAT 3\n#BOS 1 0 0 0\n"
+        "1998\t\t\tCARD\t\t--\t\tNK\t500\nHunde\t\t\tNN\t\t--\t\tNK\t500\n"
+        "#500\t\t\tNP\t\t--\t\t--\t0\n#EOS 1\n",
     },
     "TigerXML": {
         "tiger.xml": """<corpus id="test">
@@ -316,7 +319,15 @@ OTHER = WRITTEN + [
 TREEBANKS = [
     each
     for each in WRITTEN
-    if each.name in ("corenlp.xml", "corenlp.json", "negra.export", "tiger.xml", "v4_gold_conll")
+    if each.name
+    in (
+        "corenlp.xml",
+        "corenlp.json",
+        "negra.export",
+        "numbers.export",
+        "tiger.xml",
+        "v4_gold_conll",
+    )
 ] + [Example("stanza.conllu", "CoNLL-U with trees", f"# constituency = {_TREE}\n{_UD}".encode())]
 """Trees of one sentence that are read."""
 
