@@ -5,7 +5,6 @@ torch and the web server are imported after the settings have been checked.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import errno
@@ -20,12 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import InputError
 from reranker.process.machine import share_freed_memory
 from reranker.service import logs
 from reranker.service.errors import RequestError
-from reranker.service.settings import Settings, load_settings
+from reranker.service.settings import Settings
 
 if TYPE_CHECKING:
     import uvicorn
@@ -47,11 +45,9 @@ _TURN_SECONDS = 0.0005
 _IDLE_SECONDS = 75
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(settings: Settings) -> int:
     """Serve until SIGTERM, and return the exit code. Raises RerankError if the models cannot be
     loaded, and if the address is taken or open to anyone."""
-    settings = load_settings(vars(arguments))
-    named_models(settings.named, settings.combine, settings.sha256)
     if settings.device not in ("auto", "cpu"):
         from reranker.checkpoints.members import devices
 

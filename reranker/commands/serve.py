@@ -58,17 +58,15 @@ def end_at_sigterm() -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until stopped by a signal; returns the exit code."""
-    from reranker.service.server import run
-
-    where = arguments.ray
-    del arguments.command_line, arguments.ray  # not settings
-    return run(arguments) if where is None else _run_on_ray(arguments, where or None)
-
-
-def _run_on_ray(arguments: argparse.Namespace, where: str | None) -> int:
     from reranker.checkpoints.ensemble_file import named_models
+    from reranker.service.server import run
     from reranker.service.settings import load_settings
 
-    settings = load_settings(vars(arguments))
+    flags = vars(arguments)
+    where = flags.pop("ray")
+    del flags["command_line"]  # not a setting
+    settings = load_settings(flags)
     named_models(settings.named, settings.combine, settings.sha256)
-    return int(registry.load("servers", "ray")(settings, where))
+    if where is None:
+        return run(settings)
+    return int(registry.load("servers", "ray")(settings, where or None))

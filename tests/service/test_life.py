@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import signal
@@ -227,7 +226,7 @@ def test_what_cannot_start_says_why() -> None:
 
 def test_a_device_that_is_not_here_is_refused() -> None:
     with pytest.raises(InputError, match="device cuda:99"):
-        run(argparse.Namespace(models=[__file__], port=0, device="cuda:99"))
+        run(load_settings({"models": [__file__], "port": 0, "device": "cuda:99"}))
 
 
 def test_a_taken_port() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -165,18 +166,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print an analysis; return the exit code: 1 if some input was left out."""
     with loading("PyTorch"):
-        from reranker.plugins.analysis.kinds import analysed
+        from reranker.plugins.analysis.kinds import AnalysisSettings, analysed
 
-    names = ("models", "text", "passages", "runs")
-    inputs: list[str | Path] = [*treebank_files(getattr(arguments, "trees", None) or [])]
-    inputs += [file for name in names for file in getattr(arguments, name, None) or []]
-    inputs += [folder / "log.jsonl" for folder in getattr(arguments, "runs", None) or []]
-    if getattr(arguments, "models", None):
-        inputs += named_models(arguments.models).paths
-    outputs = (arguments.plot, arguments.out, getattr(arguments, "token_scores", None))
-    picture, out, arguments.token_scores = output_paths(outputs, inputs)
+    names = {field.name for field in fields(AnalysisSettings)}
+    settings = AnalysisSettings(
+        **{name: vars(arguments)[name] for name in names & {*vars(arguments)}}
+    )
+    inputs: list[str | Path] = [*treebank_files(settings.trees or [])]
+    inputs += [*settings.models, *(settings.text or []), *settings.passages, *settings.runs]
+    inputs += [folder / "log.jsonl" for folder in settings.runs]
+    if settings.models:
+        inputs += named_models(settings.models).paths
+    outputs = (arguments.plot, arguments.out, settings.token_scores)
+    picture, out, token_scores = output_paths(outputs, inputs)
     figure = new_figure(picture) if picture is not None else None
-    report = analysed(arguments)
+    report = analysed(replace(settings, token_scores=token_scores))
     with open_whole(out) as file:
         file.write((report.json() if arguments.json else report.text()) + "\n")
     if figure is not None and picture is not None:

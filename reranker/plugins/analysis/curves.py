@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from reranker.errors import InputError
 from reranker.files.figure import label_plainly
@@ -17,7 +17,6 @@ from reranker.plugins.analysis.report import Report, names
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Measure = Literal["epochs", "tokens", "minutes"]
 LOG = "log.jsonl"
 
 
@@ -55,7 +54,7 @@ def read_log(path: Path) -> list[Evaluation]:
     return evaluations
 
 
-def read_curves(paths: Sequence[Path], by: Measure) -> Report:
+def read_curves(paths: Sequence[Path], by: str) -> Report:
     """Report dev perplexity per token at each evaluation of several runs, each named after its
     folder."""
     logs = {path: read_log(path) for path in paths}
@@ -77,7 +76,7 @@ def read_curves(paths: Sequence[Path], by: Measure) -> Report:
     return Report([rows], data, partial(_draw, runs, by))
 
 
-def _draw(runs: dict[str, list[Evaluation]], by: Measure, figure: Figure) -> None:
+def _draw(runs: dict[str, list[Evaluation]], by: str, figure: Figure) -> None:
     """Draw a line for each run, perplexity over ``by``."""
     axes = figure.subplots()
     for name, evaluations in runs.items():

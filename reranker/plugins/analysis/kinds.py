@@ -1,11 +1,11 @@
-"""The kinds of analysis, each from the flags of ``rerank analyse`` to its result."""
+"""The kinds of analysis, each from its settings to its result."""
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -55,31 +55,52 @@ from reranker.plugins.analysis.windows import point, window_report
 logger = logging.getLogger(__name__)
 
 
-def analysed(arguments: argparse.Namespace) -> Report:
-    """Return the report of ``arguments.kind``. Raises RerankError for unusable models or trees."""
-    if arguments.kind == "curves":
-        return read_curves(arguments.runs, arguments.by)
-    return _ANALYSES[arguments.kind](_Job(arguments))
+@dataclass(frozen=True, slots=True)
+class AnalysisSettings:
+    """A kind of analysis, and its settings; each kind reads some of these."""
+
+    kind: str
+    models: Sequence[str] = ()
+    trees: Sequence[Path] | None = None
+    text: Sequence[Path] | None = None
+    passages: Sequence[Path] = ()
+    runs: Sequence[Path] = ()
+    by: str = ""
+    """Of ``classes`` and ``curves``."""
+    sample: int | None = None
+    seed: int = 0
+    tokens: int | None = None
+    tree: int = 1
+    token: int = 1
+    device: str = "cpu"
+    threads: int | None = None
+    token_scores: Path | None = None
+
+
+def analysed(settings: AnalysisSettings) -> Report:
+    """Return the report of a kind. Raises RerankError for unusable models or trees."""
+    if settings.kind == "curves":
+        return read_curves(settings.runs, settings.by)
+    return _ANALYSES[settings.kind](_Job(settings))
 
 
 class _Job:
-    """The models and trees or texts of the command line, and a progress bar."""
+    """The models, the trees or texts, and a progress bar."""
 
-    def __init__(self, arguments: argparse.Namespace) -> None:
-        self.arguments = arguments
-        self._paths = named_models(arguments.models).paths
-        self._device = devices(getattr(arguments, "device", "cpu"))[0]
-        if getattr(arguments, "threads", None):
-            torch.set_num_threads(arguments.threads)
-        sample, seed = getattr(arguments, "sample", None), getattr(arguments, "seed", 0)
+    def __init__(self, settings: AnalysisSettings) -> None:
+        self.settings = settings
+        self._paths = named_models(settings.models).paths
+        self._device = devices(settings.device)[0]
+        if settings.threads:
+            torch.set_num_threads(settings.threads)
         self.trees: list[LinearTree] = []
-        if getattr(arguments, "trees", None):
-            self.trees = read_trees(arguments.trees, sample, seed)
+        if settings.trees:
+            self.trees = read_trees(settings.trees, settings.sample, settings.seed)
         self.texts: list[RunningText] = []
-        if getattr(arguments, "text", None):
-            if sample is not None:
+        if settings.text:
+            if settings.sample is not None:
                 raise InputError("--sample draws trees: it cannot be used with --text")
-            self.texts = read_texts(arguments.text)
+            self.texts = read_texts(settings.text)
         self.total = token_count(self.trees) + predicted_tokens(self.texts)
         self.tick: Tick = ignore
 
@@ -129,7 +150,7 @@ def _mixtures(job: _Job) -> list[MixtureWeights]:
 
 
 def _rank(job: _Job) -> Report:
-    tokens, seed = job.arguments.tokens, job.arguments.seed
+    tokens, seed = job.settings.tokens, job.settings.seed
     return rank_report(
         [
             matrix_rank(model, job.source, name, tokens, seed, job.tick)
@@ -139,7 +160,7 @@ def _rank(job: _Job) -> Report:
 
 
 def _perplexity(job: _Job) -> Report:
-    path: Path | None = job.arguments.token_scores
+    path = job.settings.token_scores
     values: dict[str, Values] = {}
     vocabularies: list[Vocabulary] = []
     for name, model in job.models(compares_perplexity=True):
@@ -158,7 +179,7 @@ def _perplexity(job: _Job) -> Report:
 
 
 def _last_word(job: _Job) -> Report:
-    paths: Sequence[Path] = job.arguments.passages
+    paths = job.settings.passages
     sets = [read_set(path, name) for name, path in zip(names(paths), paths, strict=True)]
     for refused in (each for some in sets for each in some.refused):
         logger.warning("%s", refused)
@@ -175,7 +196,7 @@ def _same(first: Vocabulary, other: Vocabulary) -> bool:
 
 
 def _classes(job: _Job) -> Report:
-    class_of = str if job.arguments.by == "tag" else broad_class
+    class_of = str if job.settings.by == "tag" else broad_class
     models = job.models(compares_perplexity=True)
     return class_report(
         {name: totals_by_class(model, job.trees, class_of, job.tick) for name, model in models}
@@ -197,8 +218,9 @@ def _attention(job: _Job) -> Report:
 def _attention_sample(job: _Job) -> Report:
     models = dict(job.models(compares_tokens=True))
     windows = {name: checked_window(model, name) for name, model in models.items()}
+    assert job.settings.tokens is not None
     places = random_places(
-        job.trees, list(windows.values()), job.arguments.tokens, job.arguments.seed
+        job.trees, list(windows.values()), job.settings.tokens, job.settings.seed
     )
     return sample_report(
         {
@@ -209,10 +231,10 @@ def _attention_sample(job: _Job) -> Report:
 
 
 def _attention_example(job: _Job) -> Report:
-    number = job.arguments.tree
+    number = job.settings.tree
     if number > len(job.trees):
         raise InputError(f"--tree {number}: there are {len(job.trees)} trees")
-    tree, token = job.trees[number - 1], job.arguments.token - 1
+    tree, token = job.trees[number - 1], job.settings.token - 1
     predictions = []
     for name, model in job.models(compares_tokens=True):
         predictions.append(predict(model, tree, token, name))
