@@ -4,26 +4,40 @@ from."""
 from __future__ import annotations
 
 import argparse
-import contextlib
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reranker import registry
 from reranker.commands import nbest_flags
 from reranker.commands.arguments import counted
-from reranker.commands.progress import message, rejection
+from reranker.commands.progress import message
 from reranker.errors import InputError, KindError, TreeError
-from reranker.files.output import open_whole, output_path, output_paths
+from reranker.files.output import output_path, output_paths
+from reranker.files.records import AnswerCounts
 from reranker.nbest import FORMATS
 from reranker.nbest.dialects.registry import DIALECTS
-from reranker.nbest.writing import MOST_LINES, list_text, tokens_text
+from reranker.nbest.writing import MOST_LINES, tokens_text
+from reranker.outputs.form import Form
 from reranker.process.flags import whole_number
 from reranker.trees.annotation import Annotation
 from reranker.trees.linearize import cleaned, linearize
 from reranker.trees.newer_tags import newer_tags
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import TreeText, named, read_texts, treebank_files
+from reranker.work import loop
+from reranker.work.conversion import (
+    Convert,
+    Converted,
+    ConvertSettings,
+    TreeFile,
+    conversion_summary,
+)
+from reranker.work.loop import Counts, Job, Source
 from reranker.work.nbest_files import NBestLists, log_rejected
+from reranker.work.sinks import WholeFiles
+
+logger = logging.getLogger(__name__)
 
 EXAMPLES = """examples:
   rerank convert samples.rnng --tokens sentences.txt --to bllip --out parses.txt
@@ -97,41 +111,43 @@ def run(arguments: argparse.Namespace) -> int:
     for name in ("newer_tags", "without", "drop", "separators"):
         if getattr(arguments, name):
             raise InputError(f"--{name.replace('_', '-')} is for --clean")
-    start, write, end = _tree_file(arguments.to)
     inputs = nbest_flags.inputs(arguments)
     out_path, tokens_path = output_paths((arguments.out, arguments.tokens_out), inputs)
     if arguments.to in DIALECTS and DIALECTS[arguments.to].needs_beam and not arguments.to_beam:
         raise InputError(f"--to {arguments.to} needs --to-beam K")
+    job = Convert(ConvertSettings(arguments.to, arguments.to_beam))
+    files: list[tuple[Path | None, Form[Converted]]] = [(out_path, _Lists(arguments.to))]
+    if tokens_path is not None:
+        files.append((tokens_path, _Tokens()))
     lists = NBestLists(arguments.nbest, nbest_flags.options(arguments))
-    sentences = candidates = rejected = empty = 0
-    with contextlib.ExitStack() as files:
-        out = files.enter_context(open_whole(out_path))
-        out.write(start)
-        tokens_out = None
-        if tokens_path is not None:
-            tokens_out = files.enter_context(open_whole(tokens_path))
-        for nbest in lists:
-            log_rejected(nbest, sentences + 1)
-            if arguments.to in DIALECTS:
-                out.write(list_text(nbest, sentences, arguments.to, arguments.to_beam))
-            elif nbest.candidates:
-                first = nbest.candidates[0]
-                try:
-                    out.write(write(first.tree, sentences))
-                except TreeError as error:
-                    rejection(f"rerank: {first.file}:{first.line}: not written: {error}")
-                    rejected += 1
-            if tokens_out is not None:
-                tokens_out.write(tokens_text(nbest))
-            sentences += 1
-            candidates += len(nbest.candidates)
-            rejected += len(nbest.rejected)
-            empty += not (nbest.candidates or nbest.rejected)
-        out.write(end)
-    without = f", {empty} without a candidate" if empty else ""
-    written = f"{sentences} sentences, {candidates} candidates written, {rejected} rejected"
-    message(f"rerank: {written}{without}")
-    return 1 if rejected or empty else 0
+    counts = loop.run(lists, job, WholeFiles(*files), _Report())
+    message(f"rerank: {conversion_summary(counts)}")
+    return 1 if counts["rejected"] or counts["failed"] else 0
+
+
+class _Lists(TreeFile):
+    """Lists in another format."""
+
+    def line(self, answer: Converted, number: int) -> str:
+        return answer.text
+
+
+class _Tokens(Form[Converted]):
+    """The words and tags of lists."""
+
+    is_table = True
+
+    def line(self, answer: Converted, number: int) -> str:
+        return tokens_text(answer.given)
+
+
+class _Report(loop.Progress):
+    """Logs what cannot be written."""
+
+    def answered(self, answer: Converted, number: int) -> None:
+        log_rejected(answer.given, number)
+        if answer.problem:
+            logger.warning("%s", answer.problem)
 
 
 def _clean(arguments: argparse.Namespace) -> int:
@@ -139,63 +155,81 @@ def _clean(arguments: argparse.Namespace) -> int:
     if (arguments.to != "trees" and arguments.to in DIALECTS) or arguments.tokens_out:
         others = ", ".join(["trees", *registry.names("tree-files")])
         raise InputError(f"--clean is for --to {others}, without --tokens-out")
-    start, write, end = _tree_file(arguments.to)
-    files = treebank_files(arguments.nbest)
-    out_path = output_path(arguments.out, files)
+    form = TreeFile(arguments.to)
     annotation = Annotation(arguments.drop, arguments.separators)
-    written = rejected = emptied = 0
-
-    def reject(reason: object) -> None:
-        nonlocal rejected
-        rejection(f"rerank: {reason}")
-        rejected += 1
-
-    never = set(arguments.without)
-    with open_whole(out_path) as out:
-        for place in _texts(files, reject):
-            try:
-                whole = place.tree()
-                tree = annotation.stripped(whole)
-                if whole.words() and not (tree and tree.words()):
-                    emptied += 1
-                    continue
-                tree = tree or whole
-                if never:
-                    never.difference_update(token[1:] for token in linearize(tree))
-                tree = cleaned(tree, arguments.without)
-                tree = newer_tags(tree) if arguments.newer_tags else tree
-                out.write(start * (not written) + write(tree, written))
-                written += 1
-            except TreeError as error:
-                reject(f"{place}: tree rejected, {error.code}: {error}")
-        if not written:
-            raise InputError(f"{named(arguments.nbest)}: no trees")
-        out.write(end)
+    job = _Clean(form, annotation, arguments.without, has_newer_tags=arguments.newer_tags)
+    trees = _Trees(arguments.nbest)
+    sink: WholeFiles[str | None] = WholeFiles((output_path(arguments.out, trees.files), form))
+    counts = loop.run(trees, job, sink)
+    rejected = counts["rejected"] + trees.rejected
+    emptied = counts["sentences"] - counts["candidates"] - counts["rejected"]
     left_out = f", {emptied} without other words left out" if emptied else ""
-    message(f"rerank: {counted(written, 'tree')} written, {rejected} rejected{left_out}")
+    written = counted(counts["candidates"], "tree")
+    message(f"rerank: {written} written, {rejected} rejected{left_out}")
     for label in sorted(annotation.unseen):
         message(f"rerank: --drop {label}: no tree has this label")
-    for label in sorted(never):
+    for label in sorted(job.unseen):
         message(f"rerank: --without {label}: no tree has this label")
     return 1 if rejected else 0
 
 
-def _tree_file(name: str) -> tuple[str, Callable[[Tree, int], str], str]:
-    """Return the first lines of a file of this format, what writes a tree with its number from 0,
-    and the last lines."""
-    if name in DIALECTS:
-        return "", lambda tree, _: f"{tree.to_string()}\n", ""
-    module = registry.load("tree-files", name)
-    return module.START, module.write, module.END
+class _Trees(Source[TreeText]):
+    """The trees of all files. Of several files, one of another kind is logged, and counted in
+    ``rejected``; the only one raises its error."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names, self.files = names, treebank_files(names)
+        self.rejected = 0
+        super().__init__(self._all())
+
+    def _all(self) -> Iterator[TreeText]:
+        for file in self.files:
+            try:
+                yield from read_texts([file])
+            except KindError as error:
+                if len(self.files) == 1:
+                    raise
+                logger.warning("%s", error)
+                self.rejected += 1
+
+    def end(self, counts: Counts) -> None:
+        """Raise InputError if no tree has been written."""
+        if not counts["candidates"]:
+            raise InputError(f"{named(self._names)}: no trees")
 
 
-def _texts(files: list[str], reject: Callable[[object], None]) -> Iterator[TreeText]:
-    """Yield the trees of all files. Of several, ``reject`` gets the error of one that is of another
-    kind; the only one raises it."""
-    for file in files:
+class _Clean(Job[TreeText, str | None]):
+    """Trees without traces and function tags, as text; "" for a tree that has no words left."""
+
+    def __init__(
+        self, form: TreeFile, annotation: Annotation, without: Sequence[str], has_newer_tags: bool
+    ) -> None:
+        self._form, self._annotation, self._without = form, annotation, without
+        self._has_newer_tags = has_newer_tags
+        self._written = 0
+        self.unseen = set(without)
+        """Labels of ``without`` that no tree has."""
+
+    def answer(self, sentence: TreeText) -> str | None:
+        """Return the text of the cleaned tree; log a tree that is rejected, which has none."""
         try:
-            yield from read_texts([file])
-        except KindError as error:
-            if len(files) == 1:
-                raise
-            reject(error)
+            text = self._text(sentence.tree())
+        except TreeError as error:
+            logger.warning("%s: tree rejected, %s: %s", sentence, error.code, error)
+            return None
+        self._written += bool(text)
+        return text
+
+    def _text(self, whole: Tree) -> str:
+        tree = self._annotation.stripped(whole)
+        if whole.words() and not (tree and tree.words()):
+            return ""
+        tree = tree or whole
+        if self.unseen:
+            self.unseen.difference_update(token[1:] for token in linearize(tree))
+        tree = cleaned(tree, self._without)
+        return self._form.tree(newer_tags(tree) if self._has_newer_tags else tree, self._written)
+
+    def counts(self, sentence: TreeText, answer: str | None) -> AnswerCounts:
+        """Count the tree as a candidate if it is written."""
+        return AnswerCounts(0, int(bool(answer)), int(answer is None), 0)

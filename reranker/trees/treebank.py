@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from reranker import registry
 from reranker.errors import InputError, TreeError
 from reranker.files.kinds import is_treebank, kind_of, refuse_other_than_trees
-from reranker.files.opening import expanded
+from reranker.files.opening import expanded, text_digest
 from reranker.files.text import TextFile, encoding_fault, open_text, read_lines
 from reranker.trees import psd
 from reranker.trees.splitting import is_remark, open_brackets, split_trees
@@ -42,6 +42,10 @@ class TreeText(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    def digest(self) -> str:
+        """Return a digest by which the tree is recognised when it is read again."""
+        return text_digest(self.file, str(self.line), self.text)
 
     def tree(self) -> Tree:
         """Return the tree. Raises TreeError as ``Tree.from_string`` does, and for a ``problem``."""

@@ -1,4 +1,4 @@
-"""Where answers go: standard output or a file, as text in some form, or a list."""
+"""Where answers go: standard output or files, as text in some form, or a list."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic
 
 from reranker.errors import InputError, lacks_memory
 from reranker.files.journal import AnswerOutput, open_output
-from reranker.files.output import standard_output
+from reranker.files.output import Writer, open_whole, standard_output
 from reranker.files.records import AnswerCounts
 from reranker.outputs.form import Form
 from reranker.work.loop import A, Identity, S
@@ -135,6 +135,40 @@ class TextSink(Generic[A]):
             if (answer := json.loads(kept)) is not None:
                 yield self._form.line(answer, number)
         yield self._form.end()
+
+
+class WholeFiles(Generic[A]):
+    """Answers as text, in files that appear only once all of them are complete; a file without a
+    path is standard output."""
+
+    def __init__(self, *files: tuple[Path | None, Form[A]]) -> None:
+        """Take each file and its form, whose texts have their line breaks."""
+        self._files = files
+        self._writers: list[tuple[Writer, Form[A]]] = []
+        self._number = 0  # of the last answer that is written
+        self.is_terminal = any(path is None for path, _ in files)
+
+    @contextmanager
+    def opened(self, identity: Callable[[], Identity]) -> Iterator[None]:
+        """Open the files, and complete them at the end."""
+        with ExitStack() as opened:
+            for path, form in self._files:
+                self._writers.append((opened.enter_context(open_whole(path)), form))
+            yield
+            for file, form in self._writers:
+                file.write(("" if self._number else form.begin()) + form.end())
+
+    def already_written(self, sentences: Iterable[S]) -> Iterator[tuple[S, AnswerCounts]]:
+        """Yield nothing: an interrupted run leaves no file."""
+        return iter(())
+
+    def write(self, answer: A, counts: AnswerCounts, digest: str) -> None:
+        """Write an answer; None and an empty text stand for a sentence that is left out."""
+        if answer:
+            for file, form in self._writers:
+                file.write("" if self._number else form.begin())
+                file.write(form.line(answer, self._number + 1))
+            self._number += 1
 
 
 class ListSink(list[A]):

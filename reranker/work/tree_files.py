@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from reranker.errors import InputError, KindError, TreeError
 from reranker.files.kinds import refuse_other_than_trees
-from reranker.files.opening import input_digest, text_digest
+from reranker.files.opening import input_digest
 from reranker.files.records import AnswerCounts
 from reranker.files.text import TextFile, encoding_fault, open_text, read_lines
 from reranker.nbest import NBest, ReadOptions, Rejected, read_nbest
@@ -203,7 +203,7 @@ class TreeFiles(Source[TreeSentence]):
                 if not piece.text:
                     continue
                 place = TreeText(str(source), piece.line, piece.text, piece.problem)
-                digest = text_digest(place.file, str(place.line), place.text)
+                digest = place.digest()
                 if self._is_skipping:
                     yield TreeSentence(digest)
                     continue
