@@ -116,7 +116,7 @@ def measured(treebank: str, most_sentences: int) -> Iterator[Series]:
     yield Series("words, parsing", WORDS, [1000 * cost for cost in costs], "ms")
     names = named_models(None, "sum", ())
     lists = parsing(words, max(CANDIDATES))(given[2])
-    with Reranker.of(names, "sum", "cpu", 1) as reranker:
+    with Reranker.from_models(names, "sum", "cpu", 1) as reranker:
         costs = [
             seconds(partial(rerank, reranker, some)) / AT_ONCE
             for some in (shortened(lists, most) for most in CANDIDATES)
@@ -131,7 +131,7 @@ def measured(treebank: str, most_sentences: int) -> Iterator[Series]:
     yield Series("language models", MODELS, costs, "ms")
     costs = []
     for size in THREADS:
-        with Reranker.of(names, "sum", "cpu", size) as threaded:
+        with Reranker.from_models(names, "sum", "cpu", size) as threaded:
             costs.append(1000 * seconds(partial(rerank, threaded, few)) / AT_ONCE)
     yield Series("threads", THREADS, costs, "ms")
     sizes = [size for size in SENTENCES if size <= most_sentences]

@@ -148,7 +148,7 @@ def main() -> None:
             same = same_words(sentences, split(sentences))
             print(f"{path}: {agreement(same, len(sentences))}")
         return
-    choice = ParserChoice.of({**vars(arguments), "parser_seconds": 3600})
+    choice = ParserChoice.from_options({**vars(arguments), "parser_seconds": 3600})
     reranker = Reranker.load(arguments.models, threads=arguments.jobs)
     print(reranker.signature(reranker.weighing))
     for path in arguments.trees:

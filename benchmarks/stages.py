@@ -147,7 +147,7 @@ def main() -> None:
     sentences = [Sentence.of(tree.words()) for tree in trees[:: arguments.every]]
     models = named_models(arguments.models, "sum", ())
     columns: list[dict[str, float]] = []
-    with Reranker.of(models, "sum", "cpu", 1) as reranker:
+    with Reranker.from_models(models, "sum", "cpu", 1) as reranker:
         for candidates in (1, 20):
             work = parsed(sentences, reranker, candidates)
             work()

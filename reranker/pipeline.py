@@ -114,10 +114,10 @@ class Reranker(Ranker):
         named = named_models(models, combination, sha256)
         if weighing is not None:
             named = replace(named, weighing=weighing)
-        return cls.of(named, combination, device, threads, precision)
+        return cls.from_models(named, combination, device, threads, precision)
 
     @classmethod
-    def of(
+    def from_models(
         cls,
         named: WeighedModels,
         combination: Combination = "sum",

@@ -58,7 +58,7 @@ def choice(arguments: argparse.Namespace) -> ParserChoice:
     values = vars(arguments)
     if "models" in arguments:
         values = {**values, "models": models(arguments)}
-    return ParserChoice.of(
+    return ParserChoice.from_options(
         values,
         options=ReadOptions(arguments.format, beam=arguments.beam),
         device=getattr(arguments, "device", "cpu"),  # `rerank adapt` has none

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reranker.errors import InputError, needing
-from reranker.files.output import Ours, whole_file
+from reranker.files.output import IsOwn, whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -28,12 +28,12 @@ def new_figure(path: Path) -> Figure:
 
 
 def save_figure(
-    figure: Figure, path: Path, ours: Ours | None = None, program: str | None = None
+    figure: Figure, path: Path, is_own: IsOwn | None = None, program: str | None = None
 ) -> None:
-    """Write the figure, whole or not at all; ``program`` is the origin recorded in a PNG, ``ours``
-    is as in ``whole_file``. Raises RerankError if the file cannot be written."""
+    """Write the figure, whole or not at all; ``program`` is the origin recorded in a PNG;
+    ``is_own`` is as in ``whole_file``. Raises RerankError if the file cannot be written."""
     metadata = {"Software": program} if program else None
-    with whole_file(path, ours) as file:
+    with whole_file(path, is_own) as file:
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=120, metadata=metadata)
 
 

@@ -17,7 +17,7 @@ from reranker.files.claim import NewFile, check_claims, names_to_disk, to_disk
 from reranker.files.text import read_lines
 from reranker.files.visible import visible
 
-Ours = Callable[[Path], bool]
+IsOwn = Callable[[Path], bool]
 """Tells whether the program made a regular file that exists."""
 
 OTHER_FOLDER = "rename or delete it, or choose another folder"
@@ -99,7 +99,9 @@ def never(_: Path) -> bool:
     return False
 
 
-def check_own(path: Path, ours: Ours, advice: str = OTHER_FOLDER, reason: str = NOT_OURS) -> bool:
+def check_own(
+    path: Path, is_own: IsOwn, advice: str = OTHER_FOLDER, reason: str = NOT_OURS
+) -> bool:
     """Return whether there is a file at ``path``, a name that the program chose, to be replaced.
 
     Raises InputError, with the reason and the advice, for anything there that the program did not
@@ -107,7 +109,7 @@ def check_own(path: Path, ours: Ours, advice: str = OTHER_FOLDER, reason: str = 
     """
     try:
         kind = stat.S_IFMT(path.lstat().st_mode)
-        if kind == stat.S_IFREG and ours(path):
+        if kind == stat.S_IFREG and is_own(path):
             return True
     except FileNotFoundError:
         return False
@@ -142,36 +144,36 @@ def record_in(path: Path) -> str | None:
 
 
 @contextlib.contextmanager
-def whole_file(path: Path, ours: Ours | None = None) -> Iterator[IO[bytes]]:
+def whole_file(path: Path, is_own: IsOwn | None = None) -> Iterator[IO[bytes]]:
     """Open a file that appears only once it is complete, on the disk.
 
-    The user chose ``path``, and ``output_path`` has checked it. If the program chose it, ``ours``
+    The user chose ``path``, and ``output_path`` has checked it. If the program chose it, ``is_own``
     tells whether a file of that name may be replaced, both before the first byte is written and
     before the file gets its name. Raises RerankError if it may not be replaced, if the file cannot
     be written, and if this process has lost a claim.
     """
-    if ours is not None:
-        check_own(path, ours)
+    if is_own is not None:
+        check_own(path, is_own)
     with write_errors(path), NewFile(path) as new, new.file as file:
         yield file
         to_disk(file)
         check_claims()
-        new.give_name(replace=ours is None or check_own(path, ours))
+        new.give_name(replace=is_own is None or check_own(path, is_own))
         names_to_disk(path.parent)
 
 
 @contextlib.contextmanager
-def open_whole(path: Path | None, ours: Ours | None = None) -> Iterator[Writer]:
+def open_whole(path: Path | None, is_own: IsOwn | None = None) -> Iterator[Writer]:
     """Return standard output for None, else a text file that appears only once it is complete.
 
-    ``ours`` and errors are as in ``whole_file``.
+    ``is_own`` and errors are as in ``whole_file``.
     """
     if path is None:
         yield standard_output()
         with write_errors("standard output"):
             sys.stdout.flush()
         return
-    with whole_file(path, ours) as file:
+    with whole_file(path, is_own) as file:
         text = io.TextIOWrapper(file, "utf-8", errors="surrogateescape", newline="")
         yield Writer(str(path), text)
         text.detach()  # flushed, and not closed

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, SupportsFloat, TypeVar
 
 from reranker.errors import InputError, TreeError
 from reranker.nbest.data import NBest, RawCandidate, RawList, Rejected, Sentence
-from reranker.nbest.faithful import Source, accept
+from reranker.nbest.faithful import ReadingRules, accept
 from reranker.nbest.words import printable
 from reranker.trees import psd
 from reranker.trees.tree import Tree
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_CANDIDATES = Source("candidates")
+_CANDIDATES = ReadingRules("candidates")
 _ROUNDING = 1e-3  # nats that a sum of log-probabilities may be above 0
 _LINE_BREAK = re.compile(r"[\r\n\f\v]+")
 
@@ -35,14 +35,14 @@ def from_candidates(
     id: str = "0",
     line: int | None = None,
     sentence: Sentence | None = None,
-    source: Source = _CANDIDATES,
+    rules: ReadingRules = _CANDIDATES,
 ) -> NBest:
     """Return an NBest of one sentence: the candidates that are trees of it, and the others
     ``rejected``.
 
     ``parser_scores`` are natural-log probabilities, one for each candidate; None and numbers that
     are not finite mean that a candidate has no score. The words come from ``sentence``, else from
-    the first tree. ``source`` names the notation of strings; by default, each string shows its own
+    the first tree. ``rules`` names the notation of strings; by default, each string shows its own
     (``accept``). Errors name ``line``, by default the candidate's place counted from 1.
 
     >>> nbest = from_candidates(["(S (NP (PRP It)) (VP (VBZ runs)))", "(S (NP"], [-30.4, -31.9])
@@ -54,7 +54,7 @@ def from_candidates(
     candidates or scores that cannot be iterated over.
     """
     raw = raw_list(candidates, parser_scores, id=id, line=line, sentence=sentence)
-    return accept(raw, source)
+    return accept(raw, rules)
 
 
 def raw_list(

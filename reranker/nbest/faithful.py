@@ -40,8 +40,8 @@ from reranker.trees.linearize import is_word, linearize_text
 _HIDDEN = f"the words are {PLACEHOLDER}: give the sentences (tokens)"
 
 
-class Source(NamedTuple):
-    """The origin of a list, the notation of its candidates, and their treatment."""
+class ReadingRules(NamedTuple):
+    """The name of a file or request, the notation of its candidates, and how they are repaired."""
 
     name: str
     notation: Notation | None = None
@@ -53,8 +53,8 @@ class Source(NamedTuple):
     growth_limit: GrowthLimit | None = None
     """The limit that all lists share; None gives each list a limit of its own."""
 
-    def with_growth_limit(self, sentence: Sentence | None) -> Source:
-        """Return this source with a growth limit that allows for a list of the sentence."""
+    def with_growth_limit(self, sentence: Sentence | None) -> ReadingRules:
+        """Return these rules with a growth limit that allows for a list of the sentence."""
         growth_limit = self.growth_limit or GrowthLimit()
         if sentence:
             growth_limit.give(sentence.words)
@@ -95,7 +95,7 @@ class _Parsed(NamedTuple):
 
     place: int
     raw: RawCandidate
-    source: Source
+    rules: ReadingRules
     """With the candidate's notation."""
     tokens: tuple[str, ...]
     skeleton: Skeleton | None = None
@@ -112,12 +112,12 @@ class _Parsed(NamedTuple):
     @property
     def has_stand_ins(self) -> bool:
         """Return whether a seq2seq parser wrote ``XX`` or ``_DT_`` in place of words."""
-        is_linearized = self.source.notation is Notation.LINEARIZED
+        is_linearized = self.rules.notation is Notation.LINEARIZED
         return is_linearized and any(map(is_stand_in, self.words))
 
 
 def accept(
-    raw: RawList, source: Source, sentence: Sentence | None = None, first_index: int = 0
+    raw: RawList, rules: ReadingRules, sentence: Sentence | None = None, first_index: int = 0
 ) -> NBest:
     """Separate a list's usable candidates from rejected ones, with indices from ``first_index``.
 
@@ -126,21 +126,21 @@ def accept(
     one and are not repaired; ties go to the first, and without any such candidate the notation is
     brackets. So no rejected or repaired candidate changes another one.
 
-    Raises InputError if the candidates hide their words, ``source`` names their notation, and there
+    Raises InputError if the candidates hide their words, ``rules`` name their notation, and there
     is no ``sentence``.
     """
     sentence = sentence or raw.sentence
-    source = source.with_growth_limit(sentence)
-    sources: dict[Notation, Source] = {}
+    rules = rules.with_growth_limit(sentence)
+    rules_by_notation: dict[Notation, ReadingRules] = {}
 
     def read(place: int, notation: Notation) -> _Parsed | Rejected:
         index, entry = first_index + place, raw.candidates[place]
-        if notation not in sources:
-            sources[notation] = source._replace(notation=notation)
+        if notation not in rules_by_notation:
+            rules_by_notation[notation] = rules._replace(notation=notation)
         try:
-            return _parse(index, entry, sources[notation], sentence)
+            return _parse(index, entry, rules_by_notation[notation], sentence)
         except TreeError as error:
-            return _rejected(index, entry, error, source)
+            return _rejected(index, entry, error, rules)
 
     def finish(read: _Parsed | Rejected) -> Candidate | Rejected:
         if isinstance(read, Rejected):
@@ -148,20 +148,18 @@ def accept(
         try:
             if words is None:
                 raise TreeError("hidden-words", _HIDDEN)
-            return _candidate(_with_words(read, words, read.source), sentence, read.source)
+            return _candidate(_with_words(read, words, read.rules), sentence, read.rules)
         except TreeError as error:
-            return _rejected(read.place, read.raw, error, source)
+            return _rejected(read.place, read.raw, error, rules)
 
-    own = [source.own_notation(entry) for entry in raw.candidates]
+    own = [rules.own_notation(entry) for entry in raw.candidates]
     parsed = [read(place, notation or Notation.BRACKETS) for place, notation in enumerate(own)]
     trees = [each for each in parsed if isinstance(each, _Parsed)]
     words = sentence.words if sentence else _words_of_list(trees)
-    if words is None and source.notation:
-        raise InputError(f"{source.name}:{trees[0].raw.line}: {_HIDDEN}")
+    if words is None and rules.notation:
+        raise InputError(f"{rules.name}:{trees[0].raw.line}: {_HIDDEN}")
     results = list(map(finish, parsed))
-    are_open = [
-        _is_open(notation, each, source) for notation, each in zip(own, parsed, strict=True)
-    ]
+    are_open = [_is_open(notation, each, rules) for notation, each in zip(own, parsed, strict=True)]
     shown = _most_shown(own, results) if any(are_open) else None
     for place, notation in enumerate(own):
         if are_open[place] and shown not in (None, notation):
@@ -183,21 +181,23 @@ def _most_shown(
     return shown.most_common(1)[0][0] if shown else None
 
 
-def _is_open(notation: Notation | None, read: _Parsed | Rejected, source: Source) -> bool:
+def _is_open(notation: Notation | None, read: _Parsed | Rejected, rules: ReadingRules) -> bool:
     """Return whether other candidates decide the notation of this one: it shows none, or it is
     broken and lacks only the labels of closing brackets to be linearised."""
     if notation is None:
         return True
     is_broken = isinstance(read, Rejected) or not read.is_whole
-    return is_broken and notation is Notation.BARE and source.notation is None
+    return is_broken and notation is Notation.BARE and rules.notation is None
 
 
-def _rejected(index: int, raw: RawCandidate, error: TreeError, source: Source) -> Rejected:
+def _rejected(index: int, raw: RawCandidate, error: TreeError, rules: ReadingRules) -> Rejected:
     text = raw.text if len(raw.text) <= MAX_LINE else raw.text[:200]
-    return Rejected(index, raw.line, error.code, str(error), printable(text), source.name)
+    return Rejected(index, raw.line, error.code, str(error), printable(text), rules.name)
 
 
-def _parse(index: int, raw: RawCandidate, source: Source, sentence: Sentence | None) -> _Parsed:
+def _parse(
+    index: int, raw: RawCandidate, rules: ReadingRules, sentence: Sentence | None
+) -> _Parsed:
     if raw.problem:
         raise TreeError(*raw.problem)
     if len(raw.text) > MAX_LINE:
@@ -205,28 +205,28 @@ def _parse(index: int, raw: RawCandidate, source: Source, sentence: Sentence | N
     if message := encoding_fault(raw.text):
         raise TreeError("encoding", message)
     fault: TreeError | None = None
-    if source.notation is Notation.BRACKETS:
+    if rules.notation is Notation.BRACKETS:
         try:
             tokens = linearize_text(raw.text)
         except TreeError as error:
-            if not source.repairs:
+            if not rules.repairs:
                 raise
             fault = error
         else:
             if not any(map(is_word, tokens)):
                 raise TreeError("empty", "the tree has no words except traces")
-            return _Parsed(index, raw, source, tokens)
+            return _Parsed(index, raw, rules, tokens)
     # The authors' repair needs the number of words at once.
     count = None
-    if sentence and source.repair == "authors":
-        source.count_growth(raw.text, sentence.words)
+    if sentence and rules.repair == "authors":
+        rules.count_growth(raw.text, sentence.words)
         count = len(sentence.words)
-    skeleton = source.skeleton(raw.text, count)
+    skeleton = rules.skeleton(raw.text, count)
     # The fault may be in a part that the skeleton leaves out, such as a trace.
     skeleton.fault = skeleton.fault or fault
-    if skeleton.fault and not source.repairs:
+    if skeleton.fault and not rules.repairs:
         raise skeleton.fault
-    return _Parsed(index, raw, source, tuple(skeleton.tokens), skeleton)
+    return _Parsed(index, raw, rules, tuple(skeleton.tokens), skeleton)
 
 
 def _words_of_list(parsed: Sequence[_Parsed]) -> tuple[str, ...] | None:
@@ -253,7 +253,7 @@ def _words_of_list(parsed: Sequence[_Parsed]) -> tuple[str, ...] | None:
     return next(iter(alike or told), None)
 
 
-def _with_words(parsed: _Parsed, words: tuple[str, ...], source: Source) -> _Parsed:
+def _with_words(parsed: _Parsed, words: tuple[str, ...], rules: ReadingRules) -> _Parsed:
     """Replace the candidate's words by the list's words.
 
     Raises TreeError if the candidate has other words, or has a different number of words and must
@@ -262,14 +262,14 @@ def _with_words(parsed: _Parsed, words: tuple[str, ...], source: Source) -> _Par
     own_words = parsed.words
     if own_words == words:
         return parsed
-    if source.repairs or len(own_words) == len(words):
-        source.count_growth(parsed.raw.text, words)
-    if source.repairs and len(own_words) != len(words):
-        skeleton = source.skeleton(parsed.raw.text, len(words))
+    if rules.repairs or len(own_words) == len(words):
+        rules.count_growth(parsed.raw.text, words)
+    if rules.repairs and len(own_words) != len(words):
+        skeleton = rules.skeleton(parsed.raw.text, len(words))
         parsed = parsed._replace(tokens=tuple(skeleton.tokens), skeleton=skeleton)
         own_words = parsed.words
-    if parsed.skeleton and source.notation is Notation.LINEARIZED and len(own_words) == len(words):
-        own_words = _without_stand_ins(own_words, parsed.skeleton, words, source)
+    if parsed.skeleton and rules.notation is Notation.LINEARIZED and len(own_words) == len(words):
+        own_words = _without_stand_ins(own_words, parsed.skeleton, words, rules)
     check_words(own_words, words)
     next_word = iter(words)
     tokens = tuple(next(next_word) if is_word(token) else token for token in parsed.tokens)
@@ -277,7 +277,7 @@ def _with_words(parsed: _Parsed, words: tuple[str, ...], source: Source) -> _Par
 
 
 def _without_stand_ins(
-    own_words: tuple[str, ...], skeleton: Skeleton, words: tuple[str, ...], source: Source
+    own_words: tuple[str, ...], skeleton: Skeleton, words: tuple[str, ...], rules: ReadingRules
 ) -> tuple[str, ...]:
     """Return the candidate's words, with a placeholder for each that may stand for any word.
 
@@ -289,7 +289,7 @@ def _without_stand_ins(
         if word in PUNCTUATION and word != wanted:
             if any(map(str.isalnum, wanted)):
                 fault = wrong_word(place, word, wanted)
-                if not source.repairs:
+                if not rules.repairs:
                     raise fault
                 skeleton.fault = skeleton.fault or fault
                 skeleton.tags[place] = ""
@@ -299,18 +299,18 @@ def _without_stand_ins(
     return tuple(replaced)
 
 
-def _candidate(parsed: _Parsed, sentence: Sentence | None, source: Source) -> Candidate:
+def _candidate(parsed: _Parsed, sentence: Sentence | None, rules: ReadingRules) -> Candidate:
     place, raw, _, tokens, skeleton = parsed
     tags: tuple[str, ...] | None = None
-    if skeleton and source.notation is not Notation.BRACKETS:
+    if skeleton and rules.notation is not Notation.BRACKETS:
         own_tags = tuple(tag or UNKNOWN_TAG for tag in skeleton.tags)
         tags = sentence.tags if sentence and sentence.tags else own_tags
     is_repaired = bool(skeleton and skeleton.fault)
-    notation = source.notation or Notation.BRACKETS
+    notation = rules.notation or Notation.BRACKETS
     text = skeleton.to_text(notation, raw.text) if skeleton and is_repaired else raw.text
     score, line = raw.parser_score, raw.line
-    candidate = Candidate(place, text, tokens, score, line, tags, is_repaired, source.name)
-    if not source.restore:
+    candidate = Candidate(place, text, tokens, score, line, tags, is_repaired, rules.name)
+    if not rules.restore:
         return candidate
     # A bracketed tree, with the sentence's tags if the candidate has no tags.
     tree = candidate.tree

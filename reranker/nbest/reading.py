@@ -11,7 +11,7 @@ from reranker.errors import InputError
 from reranker.files.kinds import is_treebank, kind_of
 from reranker.nbest.data import NBest, Order, Path, RawList, ReadOptions, Rejected, Sentence
 from reranker.nbest.dialects.registry import DIALECTS, load, recognise
-from reranker.nbest.faithful import Source, accept
+from reranker.nbest.faithful import ReadingRules, accept
 from reranker.nbest.guess import not_nbest
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.notation import Notation
@@ -42,7 +42,7 @@ class NBestFile:
         if self._dialect.looks_for_blank_line:
             self._lines.look_for_blank_line()  # it says how lines make lists
         notation = self._dialect.notation
-        self.source = Source(
+        self.rules = ReadingRules(
             self.name, notation, options.repair, options.restore, options.growth_limit
         )
 
@@ -69,7 +69,7 @@ class NBestFile:
             details.append("without part-of-speech nodes")
         elif self._shown is Notation.LINEARIZED:
             details.append("linearised trees")
-        if self.source._replace(notation=self._shown).repairs:
+        if self.rules._replace(notation=self._shown).repairs:
             details.append("broken candidates are repaired")
         return self.format + (f" ({'; '.join(details)})" if details else "")
 
@@ -170,7 +170,7 @@ def _pooled(
             missing = Rejected(first_index, 0, "missing", message, "", file.name)
             parts.append(NBest(str(position), (), (missing,), 0, sentence))
         else:
-            parts.append(accept(raw, file.source, sentence, first_index))
+            parts.append(accept(raw, file.rules, sentence, first_index))
             first_index += len(raw.candidates)
     if len(parts) == 1:
         return parts[0]
@@ -185,9 +185,9 @@ def _known_words(files: list[NBestFile], raws: Sequence[RawList | None]) -> Sent
     """Return the words of the first file that hides none, to compare the other files with."""
     hidden: Sentence | None = None
     for file, raw in zip(files, raws, strict=True):
-        if raw is None or (file.source.notation is Notation.LINEARIZED and not raw.sentence):
+        if raw is None or (file.rules.notation is Notation.LINEARIZED and not raw.sentence):
             continue
-        part = accept(raw, file.source)
+        part = accept(raw, file.rules)
         if part.sentence:
             return part.sentence
         if part.candidates:

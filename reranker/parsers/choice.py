@@ -48,7 +48,7 @@ class ParserChoice:
     bring chart's model."""
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], **settings: Any) -> ParserChoice:
+    def from_options(cls, values: Mapping[str, Any], **settings: Any) -> ParserChoice:
         """Return the choice described by ``values``, under the names in ``OPTIONS``, and
         ``models``; missing and empty ones have their defaults. ``settings`` are further ones of
         ``ParserSettings``. Raises InputError."""
@@ -185,7 +185,7 @@ def kept_parser(
         if name not in OPTIONS:
             raise InputError(f"there is no parser option {name!r}; there are {', '.join(OPTIONS)}")
     named = {**options, "parser": parser, "models": reranking}
-    choice = ParserChoice.of(named, precision=precision)
+    choice = ParserChoice.from_options(named, precision=precision)
     key = choice.names, choice.command, choice.models, choice.settings
     return _kept.get(repr(key), lambda: _made(choice))
 

@@ -318,7 +318,7 @@ class TwoPassScorer:
     ) -> None:
         self._ensemble, self._stand_ins, self._count = ensemble, stand_ins, len(sequences)
         self._layouts = ensemble.layouts(sequences, cancellation)
-        self._walks: list[KeptWalk | KnownValues] = ensemble.each(
+        self._walks: list[CachedWalk | KnownValues] = ensemble.each(
             partial(_walk, member, layout, cancellation)
             for member, layout in zip(ensemble.members, self._layouts, strict=True)
         )
@@ -351,14 +351,14 @@ class TwoPassScorer:
 
 def _walk(
     member: LoadedMember, layout: Layout, cancellation: Cancellation
-) -> KeptWalk | KnownValues:
+) -> CachedWalk | KnownValues:
     if isinstance(layout, SpanSequences):
         assert isinstance(member, SpanCheckpoint)
         return KnownValues(
             span_log_probabilities(member.model, member.vocabulary, layout, cancellation)
         )
     assert isinstance(member, Checkpoint)
-    return KeptWalk(member.model, layout, cancellation)
+    return CachedWalk(member.model, layout, cancellation)
 
 
 class KnownValues:
@@ -377,7 +377,7 @@ class KnownValues:
         return self._values[edges]
 
 
-class KeptWalk:
+class CachedWalk:
     """A trie walked once by one model, whose features are kept."""
 
     def __init__(

@@ -54,7 +54,9 @@ class RankSettings:
         """Load the models. Raises what ``Reranker.load`` raises."""
         from reranker.pipeline import Reranker
 
-        return Reranker.of(self.models, self.combination, self.device, self.threads, self.precision)
+        return Reranker.from_models(
+            self.models, self.combination, self.device, self.threads, self.precision
+        )
 
     def parser_for(self, choice: ParserChoice) -> ParserChoice:
         """Return a choice of parsers that does no more than the output tells: neither probabilities

@@ -14,7 +14,7 @@ from reranker.files.text import TextInMemory
 from reranker.files.visible import shown_id
 from reranker.nbest import NBest, ReadOptions, Rejected, Sentence, from_candidates, read_nbest
 from reranker.nbest.dialects.registry import DIALECTS, load
-from reranker.nbest.faithful import Source
+from reranker.nbest.faithful import ReadingRules
 from reranker.nbest.growth_limit import GrowthLimit
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import split_words
@@ -124,9 +124,9 @@ def read_trees(
     bounds = _Bounds(limits, "trees")
     bounds.check_count(len(body.trees))
     bounds.check_strings(body.trees)
-    source = _source(body.format, bounds)
+    rules = _rules(body.format, bounds)
     lists = (
-        _from_entries([tree], source, str(position), position)
+        _from_entries([tree], rules, str(position), position)
         for position, tree in enumerate(body.trees)
     )
     return _within(bounds, lists, cancellation)
@@ -160,7 +160,7 @@ def _from_text(
 
 
 def _from_sentences(body: schemas.SentencesRequest, growth_limit: GrowthLimit) -> Iterator[NBest]:
-    source = _source(body.format, growth_limit, body.repair)
+    rules = _rules(body.format, growth_limit, body.repair)
     for position, given in enumerate(body.sentences):
         name = str(position) if given.id is None else given.id
         try:
@@ -168,22 +168,22 @@ def _from_sentences(body: schemas.SentencesRequest, growth_limit: GrowthLimit) -
         except InputError as error:
             yield _failed(name, position, "bad-list", error)
         else:
-            yield _from_entries(given.candidates, source, name, position, sentence)
+            yield _from_entries(given.candidates, rules, name, position, sentence)
 
 
 def _single_list(entries: _Entries, query: str | None, bounds: _Bounds) -> NBest:
-    source = _source("auto", bounds)
-    nbest = _from_entries(entries, source)
+    rules = _rules("auto", bounds)
+    nbest = _from_entries(entries, rules)
     are_hidden = any(rejected.code == "hidden-words" for rejected in nbest.rejected)
     if are_hidden and (words := split_words(query or "")):
         bounds.check_words(words)
-        return _from_entries(entries, source, sentence=Sentence.of(words))
+        return _from_entries(entries, rules, sentence=Sentence.of(words))
     return nbest
 
 
 def _from_entries(
     entries: _Entries,
-    source: Source,
+    rules: ReadingRules,
     name: str = "0",
     position: int = 0,
     sentence: Sentence | None = None,
@@ -192,7 +192,7 @@ def _from_entries(
     scores = [None if isinstance(entry, str) else entry.score for entry in entries]
     try:
         return from_candidates(
-            trees, scores, id=name, line=position + 1, sentence=sentence, source=source
+            trees, scores, id=name, line=position + 1, sentence=sentence, rules=rules
         )
     except InputError as error:
         return _failed(name, position, "hidden-words", error)
@@ -207,12 +207,12 @@ def _tree(entry: str | schemas.CandidateEntry | schemas.DocumentEntry) -> str:
     return entry if isinstance(entry, str) else entry.tree
 
 
-def _source(format_name: str, growth_limit: GrowthLimit, repair: bool | None = None) -> Source:
-    """Return the source of trees of a format; in many formats each tree shows its notation."""
+def _rules(format_name: str, growth_limit: GrowthLimit, repair: bool | None = None) -> ReadingRules:
+    """Return the rules for trees of a format; in many formats each tree shows its notation."""
     if format_name == "ptb":
-        return Source("the request", Notation.BRACKETS, repair, growth_limit=growth_limit)
+        return ReadingRules("the request", Notation.BRACKETS, repair, growth_limit=growth_limit)
     notation = load(format_name).notation if format_name in DIALECTS else None
-    return Source("the request", notation, repair, growth_limit=growth_limit)
+    return ReadingRules("the request", notation, repair, growth_limit=growth_limit)
 
 
 def _within(

@@ -94,13 +94,13 @@ def test_options_are_those_of_the_command_line(models: list[str]) -> None:
 
 
 def test_options_are_declared_once() -> None:
-    assert ParserChoice.of({}) == ParserChoice()
-    assert ParserChoice.of(dict.fromkeys(OPTIONS)) == ParserChoice()
+    assert ParserChoice.from_options({}) == ParserChoice()
+    assert ParserChoice.from_options(dict.fromkeys(OPTIONS)) == ParserChoice()
     given = {"parser": "bllip", "parser_model": ["m"], "parser_seconds": 3, "jobs": 4}
-    assert ParserChoice.of(given, device="cuda") == ParserChoice(
+    assert ParserChoice.from_options(given, device="cuda") == ParserChoice(
         ["bllip"], None, ["m"], ParserSettings(seconds=3, device="cuda")
     )
-    program = ParserChoice.of({"parser": ["bllip", "command"], "parser_command": "./p"})
+    program = ParserChoice.from_options({"parser": ["bllip", "command"], "parser_command": "./p"})
     assert (program.names, program.command) == (["bllip", "command"], "./p")
     assert {name: option.default for name, option in OPTIONS.items()} == {
         **{"parser": (), "parser_command": None, "parser_model": (), "language": ""},

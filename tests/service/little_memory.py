@@ -18,7 +18,7 @@ from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import AwdLstmDoc, Config
 from reranker.nbest.data import RawCandidate, RawList
-from reranker.nbest.faithful import Source, accept
+from reranker.nbest.faithful import ReadingRules, accept
 from reranker.nbest.notation import Notation
 from reranker.service.children.halving import score_in_halves
 from reranker.trees.linearize import linearize
@@ -30,9 +30,9 @@ vocabulary = Vocabulary.build([linearize(Tree.from_string(tree)) for tree in tre
 model = AwdLstmDoc(Config(len(vocabulary), 200, (200, 200, 200), components=(0, 0, 0, 15)))
 member = Checkpoint("wide", model.requires_grad_(False).eval().to(device), vocabulary)
 reranker = Reranker([member], threads=1)
-source = Source("test", Notation.BRACKETS, False)
+rules = ReadingRules("test", Notation.BRACKETS, False)
 lists = [
-    accept(RawList(str(number), 1, [RawCandidate(1, tree)]), source)
+    accept(RawList(str(number), 1, [RawCandidate(1, tree)]), rules)
     for number, tree in enumerate(trees)
 ]
 torch.set_num_threads(1)

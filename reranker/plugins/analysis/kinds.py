@@ -41,7 +41,7 @@ from reranker.plugins.analysis.readings import LinearTree, Tick, ignore, read_tr
 from reranker.plugins.analysis.report import Report, names
 from reranker.plugins.analysis.running_text import (
     RunningText,
-    Source,
+    TreesOrTexts,
     Values,
     averaged,
     perplexity_report,
@@ -105,7 +105,7 @@ class _Job:
         self.tick: Tick = ignore
 
     @property
-    def source(self) -> Source:
+    def data(self) -> TreesOrTexts:
         return self.texts or self.trees
 
     def models(
@@ -146,16 +146,13 @@ class _Job:
 
 
 def _mixtures(job: _Job) -> list[MixtureWeights]:
-    return [mixture_weights(model, job.source, name, job.tick) for name, model in job.models()]
+    return [mixture_weights(model, job.data, name, job.tick) for name, model in job.models()]
 
 
 def _rank(job: _Job) -> Report:
     tokens, seed = job.settings.tokens, job.settings.seed
     return rank_report(
-        [
-            matrix_rank(model, job.source, name, tokens, seed, job.tick)
-            for name, model in job.models()
-        ]
+        [matrix_rank(model, job.data, name, tokens, seed, job.tick) for name, model in job.models()]
     )
 
 

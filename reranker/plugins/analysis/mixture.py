@@ -18,7 +18,7 @@ from reranker.errors import InputError
 from reranker.models import LanguageModel
 from reranker.plugins.analysis.readings import Tick, ignore
 from reranker.plugins.analysis.report import Report, legend_beside, panels, percent
-from reranker.plugins.analysis.running_text import Source, read_source
+from reranker.plugins.analysis.running_text import TreesOrTexts, read_batches
 from reranker.trees.linearize import is_word
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def component_layers(model: LanguageModel) -> tuple[str, ...]:
 
 
 def mixture_weights(
-    checkpoint: Checkpoint, source: Source, name: str, tick: Tick = ignore
+    checkpoint: Checkpoint, data: TreesOrTexts, name: str, tick: Tick = ignore
 ) -> MixtureWeights:
     """Return the weights of a model's mixture. Raises InputError for a model with one softmax."""
     layers = component_layers(checkpoint.model)
@@ -88,7 +88,7 @@ def mixture_weights(
     kinds = torch.tensor([_predicted(symbol) for symbol in checkpoint.vocabulary.symbols])
     sums = torch.zeros(len(PREDICTED), len(layers), dtype=torch.float64)
     counts = torch.zeros(len(PREDICTED), dtype=torch.long)
-    for batch in read_source(checkpoint, source, tick):
+    for batch in read_batches(checkpoint, data, tick):
         is_token = batch.is_token
         following = kinds[batch.targets[is_token].cpu()]
         sums.index_add_(0, following, batch.features.log_weights[is_token].cpu().double().exp())

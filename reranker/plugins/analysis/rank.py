@@ -16,7 +16,7 @@ from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.plugins.analysis.mixture import component_layers
 from reranker.plugins.analysis.readings import LinearTree, ReadBatch, Tick, ignore, read_in_batches
 from reranker.plugins.analysis.report import Report
-from reranker.plugins.analysis.running_text import RunningText, Source, read_source
+from reranker.plugins.analysis.running_text import RunningText, TreesOrTexts, read_batches
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +57,7 @@ class MatrixRank:
 
 def matrix_rank(
     checkpoint: Checkpoint,
-    source: Source,
+    data: TreesOrTexts,
     name: str,
     tokens: int | None,
     seed: int = 0,
@@ -72,11 +72,11 @@ def matrix_rank(
     ``tokens`` times the vocabulary if that is less; time: that product times the shorter side.
     """
     exact = replace(checkpoint, model=copy.deepcopy(checkpoint.model).double())
-    texts = [each for each in source if isinstance(each, RunningText)]
+    texts = [each for each in data if isinstance(each, RunningText)]
     if texts:
         rows = _text_rows(exact, texts, tokens, tick)
     else:
-        trees = [each for each in source if isinstance(each, LinearTree)]
+        trees = [each for each in data if isinstance(each, LinearTree)]
         rows = _tree_rows(exact, *_contexts(checkpoint, trees, tokens, seed), tick)
     contexts, values = _singular_values(rows)
     model, symbols = checkpoint.model, len(checkpoint.vocabulary)
@@ -139,7 +139,7 @@ def _text_rows(
     """Yield log P of the whole vocabulary at the first ``tokens`` positions of the texts, [n, V]
     each."""
     left = tokens
-    for batch in read_source(checkpoint, texts, tick):
+    for batch in read_batches(checkpoint, texts, tick):
         is_context = batch.is_token
         if left is not None:
             is_context = is_context & (is_context.cumsum(0) <= left)

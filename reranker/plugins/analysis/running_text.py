@@ -45,7 +45,7 @@ class RunningText(NamedTuple):
             yield [] if is_opening else [*line, *([] if is_mark(line) else [EOS])]
 
 
-Source = Sequence[LinearTree] | Sequence[RunningText]
+TreesOrTexts = Sequence[LinearTree] | Sequence[RunningText]
 
 
 def read_texts(paths: Iterable[Path]) -> list[RunningText]:
@@ -62,17 +62,19 @@ def predicted_tokens(texts: Iterable[RunningText]) -> int:
     return sum(len(line) for text in texts for line in text.predicted())
 
 
-def read_source(checkpoint: Checkpoint, source: Source, tick: Tick = ignore) -> Iterator[ReadBatch]:
+def read_batches(
+    checkpoint: Checkpoint, data: TreesOrTexts, tick: Tick = ignore
+) -> Iterator[ReadBatch]:
     """Read every tree from the start state, or every text with its state carried from line to line;
     in each column, later text comes in a later batch.
 
     Raises InputError for text and a backward model.
     """
-    trees = [each for each in source if isinstance(each, LinearTree)]
+    trees = [each for each in data if isinstance(each, LinearTree)]
     if trees:
         yield from read_in_batches(checkpoint, trees, tick)
     vocabulary = checkpoint.vocabulary
-    for number, text in enumerate(each for each in source if isinstance(each, RunningText)):
+    for number, text in enumerate(each for each in data if isinstance(each, RunningText)):
         if vocabulary.backward:
             raise InputError(f"{checkpoint.name}: a backward model, which cannot read running text")
         ids = list(chain.from_iterable(encoded(vocabulary, text.lines)))
@@ -87,7 +89,7 @@ def text_log_probabilities(
     checkpoint: Checkpoint, text: RunningText, tick: Tick = ignore
 ) -> NDArray[np.float64]:
     """Return log P in nats of every token that is predicted, in order: [N]."""
-    read = read_source(checkpoint, [text], tick)
+    read = read_batches(checkpoint, [text], tick)
     parts = [batch.log_probabilities(checkpoint).cpu() for batch in read]
     return torch.cat(parts).numpy() if parts else np.zeros(0)
 

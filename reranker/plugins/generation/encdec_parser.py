@@ -11,7 +11,7 @@ from reranker.checkpoints.members import devices
 from reranker.errors import CheckpointError, InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Candidate, RawCandidate, RawList, Sentence
-from reranker.nbest.faithful import Source, accept
+from reranker.nbest.faithful import ReadingRules, accept
 from reranker.nbest.notation import Notation
 from reranker.parsers.answers import NAME, usable
 from reranker.parsers.in_process import InProcessParser
@@ -19,7 +19,7 @@ from reranker.parsers.parser import CANDIDATES, ParserSettings
 from reranker.plugins.generation.beam_search import BeamSettings, Hypothesis, generate
 from reranker.plugins.generation.encoder_decoder_file import load_generators
 
-_GENERATED = Source(NAME, Notation.LINEARIZED, repair=True, restore=True)
+_GENERATED = ReadingRules(NAME, Notation.LINEARIZED, repair=True, restore=True)
 
 # Trees are ordered by the mean log-probability of their tokens, as `rerank generate` does.
 _LENGTH_POWER = 1.0

@@ -106,7 +106,7 @@ def create_component(
         "parser_seconds": parser_seconds,
         "models": models,
     }
-    choice = ParserChoice.of(options, device=device)
+    choice = ParserChoice.from_options(options, device=device)
     return ParseReranker(
         Reranker.load(models or models_of(language), device=device, threads=threads),
         choice.create(),

@@ -62,7 +62,7 @@ def test_what_writes(code: str, what: str) -> None:
         "names.remove(name)",
         "open_whole(None)",
         "open_whole(path, never)",
-        "whole_file(path, ours=never)",
+        "whole_file(path, is_own=never)",
         "save_figure(figure, path, never)",
         "shutil.which(name)",
         "np.load(path)",

@@ -73,7 +73,7 @@ def _is_checked(call: ast.Call) -> bool:
     """Return whether the call names the program's own files, or standard output."""
     place = 2 if ast.unparse(call.func).endswith("save_figure") else 1
     to_stdout = bool(call.args) and isinstance(call.args[0], ast.Constant)
-    return to_stdout or len(call.args) > place or _has(call, "ours")
+    return to_stdout or len(call.args) > place or _has(call, "is_own")
 
 
 def _opens_to_write(call: ast.Call) -> bool:

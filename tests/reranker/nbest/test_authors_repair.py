@@ -11,7 +11,7 @@ import pytest
 from reranker.errors import TreeError
 from reranker.nbest.authors_repair import read_as_authors
 from reranker.nbest.data import RawCandidate, RawList, Sentence
-from reranker.nbest.faithful import Source, accept
+from reranker.nbest.faithful import ReadingRules, accept
 from reranker.nbest.notation import Notation
 from reranker.trees.tree import Tree
 
@@ -73,8 +73,8 @@ REPAIRS = {
 @pytest.mark.parametrize("name", REPAIRS)
 def test_repairs_are_those_of_the_script(name: str) -> None:
     text, printed = REPAIRS[name]
-    source = Source("test", Notation.LINEARIZED, repair="authors")
-    (candidate,) = accept(RawList("a", 1, [RawCandidate(1, text)]), source, SENTENCE).candidates
+    rules = ReadingRules("test", Notation.LINEARIZED, repair="authors")
+    (candidate,) = accept(RawList("a", 1, [RawCandidate(1, text)]), rules, SENTENCE).candidates
     forest = Tree.from_string(f"(TOP {printed})")
     assert candidate.tree == (forest if len(forest.children) > 1 else forest.children[0])
     is_whole = name in (
@@ -104,7 +104,7 @@ def test_other_notations_are_repaired_as_ever() -> None:
     ours, authors = (
         accept(
             RawList("a", 1, [RawCandidate(1, "(S (NP It) runs now .")]),
-            Source("test", Notation.BARE, repair=repair),
+            ReadingRules("test", Notation.BARE, repair=repair),
             SENTENCE,
         )
         for repair in (True, "authors")

@@ -12,7 +12,7 @@ import pytest
 
 from reranker.errors import InputError
 from reranker.nbest import NBest, Sentence, from_candidates
-from reranker.nbest.faithful import Source
+from reranker.nbest.faithful import ReadingRules
 from reranker.nbest.notation import Notation
 from reranker.trees.tree import Tree
 from tests.reranker.nbest.summaries import Read, accepted, rejected, scores
@@ -20,7 +20,7 @@ from tests.reranker.nbest.summaries import Read, accepted, rejected, scores
 RUNS = "(S (NP (PRP It)) (VP (VBZ runs)))"
 FLAT = "(S (NP (PRP It) (VBZ runs)))"
 RUNS_TOKENS = "(S (NP It )NP (VP runs )VP )S"
-LINEARIZED = Source("beam", Notation.LINEARIZED)
+LINEARIZED = ReadingRules("beam", Notation.LINEARIZED)
 
 
 def test_strings_trees_and_nltk_trees_in_one_list() -> None:
@@ -88,21 +88,21 @@ def test_parser_scores() -> None:
 def test_the_given_sentence_names_the_words() -> None:
     sentence = Sentence.of(["It", "runs"], ["PRP", "VBZ"])
     nbest = from_candidates(
-        ["(S (NP XX )NP (VP XX )VP )S", "(S XX XX XX )S"], sentence=sentence, source=LINEARIZED
+        ["(S (NP XX )NP (VP XX )VP )S", "(S XX XX XX )S"], sentence=sentence, rules=LINEARIZED
     )
     assert accepted(nbest) == [RUNS_TOKENS, "(S It runs )S"]
     assert nbest.candidates[0].tree == Tree.from_string(RUNS)
     # Seq2seq parsers' candidates are repaired unless that is switched off.
     assert [candidate.is_repaired for candidate in nbest.candidates] == [False, True]
     strict = LINEARIZED._replace(repair=False)
-    nbest = from_candidates(["(S XX XX XX )S"], sentence=sentence, source=strict)
+    nbest = from_candidates(["(S XX XX XX )S"], sentence=sentence, rules=strict)
     assert rejected(nbest) == [(0, 1, "wrong-length")]
 
 
 def test_hidden_words_need_a_sentence() -> None:
     message = r"beam:3: the words are XX: give the sentences \(tokens\)"
     with pytest.raises(InputError, match=message):
-        from_candidates(["(S XX )S"], line=3, source=LINEARIZED)
+        from_candidates(["(S XX )S"], line=3, rules=LINEARIZED)
 
 
 def test_a_tree_over_several_lines_becomes_one_line() -> None:
@@ -152,6 +152,6 @@ def test_json_lines_are_read_as_the_same_candidates(read: Read) -> None:
         id="s1",
         line=1,
         sentence=Sentence.of(["It", "runs"]),
-        source=Source(file, Notation.BRACKETS),
+        rules=ReadingRules(file, Notation.BRACKETS),
     )
     assert nbest == from_file

@@ -8,7 +8,7 @@ from reranker.errors import InputError
 from reranker.files.text import MAX_LINE
 from reranker.nbest import NBest, Sentence
 from reranker.nbest.data import RawCandidate, RawList, Repair
-from reranker.nbest.faithful import Source, accept
+from reranker.nbest.faithful import ReadingRules, accept
 from reranker.nbest.growth_limit import GrowthLimit
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import printable
@@ -31,8 +31,8 @@ def accept_texts(
 ) -> NBest:
     found = [RawCandidate(line, text) for line, text in enumerate(texts, 1)]
     sentence = Sentence(tuple(words.split()), tuple(tags.split())) if words else None
-    source = Source("f", notation, repair, restore)
-    return accept(RawList("s1", 1, found), source, sentence)
+    rules = ReadingRules("f", notation, repair, restore)
+    return accept(RawList("s1", 1, found), rules, sentence)
 
 
 def test_what_is_rejected_stands_in_the_order_of_the_list() -> None:
@@ -83,7 +83,7 @@ def test_codes(notation: Notation, text: str, code: str) -> None:
 
 def test_places_count_from_the_first_index() -> None:
     raw = RawList("s1", 1, [RawCandidate(1, RUNS), RawCandidate(2, "("), RawCandidate(3, RUNS)])
-    nbest = accept(raw, Source("f", BRACKETS, False), None, 7)
+    nbest = accept(raw, ReadingRules("f", BRACKETS, False), None, 7)
     assert [one.index for one in nbest.candidates] == [7, 9]
     assert rejected(nbest) == [(8, 2, "unbalanced")]
 
@@ -102,7 +102,7 @@ def test_the_words_are_those_of_a_tree_that_hides_none() -> None:
 def accept_shown(*texts: str, repair: Repair | None = None) -> NBest:
     """Accept a list, with each candidate in the notation that it shows."""
     found = [RawCandidate(line, text) for line, text in enumerate(texts, 1)]
-    return accept(RawList("s1", 1, found), Source("f", None, repair))
+    return accept(RawList("s1", 1, found), ReadingRules("f", None, repair))
 
 
 def test_a_candidate_that_shows_no_notation_has_that_of_the_others() -> None:
@@ -141,8 +141,8 @@ def test_hidden_words_cost_only_candidates_that_nothing_tells() -> None:
 
 def test_the_given_words_come_before_the_file_s() -> None:
     raw = RawList("s1", 1, [RawCandidate(1, "(S (A a))")], Sentence(("b",)))
-    assert rejected(accept(raw, Source("f", BRACKETS, False))) == [(0, 1, "wrong-words")]
-    given = accept(raw, Source("f", BRACKETS, False), Sentence(("A",)))
+    assert rejected(accept(raw, ReadingRules("f", BRACKETS, False))) == [(0, 1, "wrong-words")]
+    given = accept(raw, ReadingRules("f", BRACKETS, False), Sentence(("A",)))
     assert accepted(given) == ["(S A )S"]
     assert given.sentence == Sentence(("A",))
 
@@ -266,8 +266,8 @@ def test_a_repair_within_a_trace_is_one_too() -> None:
 
 def with_room(characters: int, words: str, *texts: str, notation: Notation = LINEARIZED) -> NBest:
     found = [RawCandidate(line, text) for line, text in enumerate(texts, 1)]
-    source = Source("f", notation, repair=True, growth_limit=GrowthLimit(characters))
-    return accept(RawList("s1", 1, found), source, Sentence(tuple(words.split())))
+    rules = ReadingRules("f", notation, repair=True, growth_limit=GrowthLimit(characters))
+    return accept(RawList("s1", 1, found), rules, Sentence(tuple(words.split())))
 
 
 @pytest.mark.parametrize("notation, short", [(LINEARIZED, "(S XX )S"), (BRACKETS, "(S (X a)")])
@@ -297,7 +297,7 @@ def test_what_is_written_in_full_needs_no_room() -> None:
 def test_no_tree_gets_more_words_than_a_tree_can_have(repair: Repair) -> None:
     """A thousand times as many were put into the list."""
     raw = RawList("s1", 1, [RawCandidate(1, "(S XX )S")] * 1000)
-    nbest = accept(raw, Source("f", LINEARIZED, repair), Sentence(("a",) * (MAX_WORDS + 1)))
+    nbest = accept(raw, ReadingRules("f", LINEARIZED, repair), Sentence(("a",) * (MAX_WORDS + 1)))
     assert nbest.candidates == () and {each.code for each in nbest.rejected} == {"too-long"}
 
 
@@ -305,5 +305,5 @@ def test_words_of_the_first_candidate_take_room() -> None:
     raw = RawList(
         "s1", 1, [RawCandidate(1, f"(S {'a ' * 20})S")] + [RawCandidate(2, "(S XX )S")] * 9
     )
-    nbest = accept(raw, Source("f", LINEARIZED, growth_limit=GrowthLimit(95)))
+    nbest = accept(raw, ReadingRules("f", LINEARIZED, growth_limit=GrowthLimit(95)))
     assert [each.index for each in nbest.candidates] == [0, 1, 2, 3]

@@ -12,7 +12,7 @@ from reranker.process.cancellation import Cancellation, Stopped
 from reranker.scoring import windows
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities
-from reranker.scoring.winner import KeptWalk, coarse_output
+from reranker.scoring.winner import CachedWalk, coarse_output
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES, untrained
@@ -104,7 +104,7 @@ def test_a_walk_gives_bounds_of_all_and_exact_values_of_some(
     assert coarse is not None
     for rows in (32, 4_096):
         monkeypatch.setattr(windows, "_WINDOW_ROWS", rows)
-        walk = KeptWalk(MEMBER.model, trie)
+        walk = CachedWalk(MEMBER.model, trie)
         bounds = walk.upper_bounds(coarse)
         assert (bounds >= expected - 1e-6).all()
         assert (bounds > expected + 0.01).any()

@@ -15,7 +15,7 @@ import torch
 from reranker import Reranker
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.data import RawCandidate, RawList
-from reranker.nbest.faithful import Source, accept
+from reranker.nbest.faithful import ReadingRules, accept
 from reranker.nbest.notation import Notation
 from reranker.ranking import Scored, Weighing
 from reranker.scoring.ensemble import Ensemble
@@ -25,11 +25,11 @@ from reranker.service.children.scoring import Best
 from tests.reranker.ensembles import CANDIDATES, untrained
 
 ROOT = Path(__file__).parents[3]
-SOURCE = Source("test", Notation.BRACKETS, False)
+RULES = ReadingRules("test", Notation.BRACKETS, False)
 
 
 def nbest(name: str, *trees: str) -> NBest:
-    return accept(RawList(name, 1, [RawCandidate(1, tree) for tree in trees]), SOURCE)
+    return accept(RawList(name, 1, [RawCandidate(1, tree) for tree in trees]), RULES)
 
 
 ENSEMBLE = Reranker([untrained(1)], threads=1).ensemble

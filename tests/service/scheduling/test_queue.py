@@ -12,7 +12,7 @@ import pytest
 
 from reranker.nbest import NBest
 from reranker.nbest.data import Origin, RawCandidate, RawList, Sentence
-from reranker.nbest.faithful import Source, accept
+from reranker.nbest.faithful import ReadingRules, accept
 from reranker.nbest.notation import Notation
 from reranker.ranking import Weighing
 from reranker.service.children.scoring import Best
@@ -24,11 +24,11 @@ from reranker.service.scheduling.work import AHEAD, Kind, Work
 from reranker.service.settings import Settings
 from reranker.text.reading import TextSentence
 
-SOURCE = Source("test", Notation.BRACKETS, False)
+RULES = ReadingRules("test", Notation.BRACKETS, False)
 
 
 def nbest(name: str, *trees: str) -> NBest:
-    return accept(RawList(name, 1, [RawCandidate(1, tree) for tree in trees]), SOURCE)
+    return accept(RawList(name, 1, [RawCandidate(1, tree) for tree in trees]), RULES)
 
 
 def queue_of(speed: float, **settings: float) -> Queue:

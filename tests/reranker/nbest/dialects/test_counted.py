@@ -16,7 +16,7 @@ from reranker.errors import InputError
 from reranker.files.text import MAX_LINE, TextFile
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.dialects.counted import MAX_SURPLUS, read_counted
-from reranker.nbest.faithful import Source, accept
+from reranker.nbest.faithful import ReadingRules, accept
 from reranker.nbest.lines import HEAD_LINES, NumberedLines
 from reranker.nbest.notation import Notation
 from reranker.trees.tree import Tree
@@ -62,9 +62,9 @@ class LinesFile(TextFile):
 
 
 def from_lines(lines: Iterable[str]) -> list[NBest]:
-    source = Source("lines", Notation.BRACKETS, repair=False)
+    rules = ReadingRules("lines", Notation.BRACKETS, repair=False)
     with contextlib.closing(NumberedLines(LinesFile(lines))) as file:
-        return [accept(raw, source) for raw in read_counted(file)]
+        return [accept(raw, rules) for raw in read_counted(file)]
 
 
 def summary(nbest: NBest) -> tuple[str, list[int], list[tuple[int, int, str]]]:
