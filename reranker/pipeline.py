@@ -55,7 +55,7 @@ class Reranker(Ranker):
     parser = ""
     """The installed ensemble it was loaded from by its name, if that has a parser."""
     _loaded_from: tuple[WeighedModels, Combination, str, int | None, Precision] | None = None
-    """The arguments of ``of``."""
+    """The arguments of ``from_models``."""
     _is_closed = False
 
     def __init__(
@@ -168,7 +168,7 @@ class Reranker(Ranker):
         paths = tuple(path.absolute() for path in named.paths)
         hashes = tuple(member.sha256 for member in self.members)
         weighed = WeighedModels(paths, self.weighing, self.calibration, hashes, self.parser)
-        return type(self).of, (weighed, *settings)
+        return type(self).from_models, (weighed, *settings)
 
     def rerank(
         self,
