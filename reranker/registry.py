@@ -84,11 +84,11 @@ _CORE: Features = {
         "command": Entry("parsers.command:CommandParser"),
     },
     "outputs": {  # as the help of `--output` lists them
-        "best": Entry("outputs.output:Best", "the best tree on a line"),
+        "best": Entry("outputs.output:Best", "the best tree"),
         "pretty": Entry("outputs.penn:Pretty", "over several lines"),
         "conllu": Entry("outputs.conllu:CoNLLU", "as CoNLL-U"),
-        "json": Entry("outputs.spans:Json", "with its words and brackets"),
-        "brackets": Entry("outputs.brackets:Brackets", "a table of its brackets"),
+        "json": Entry("outputs.spans:Json", "with words and brackets"),
+        "brackets": Entry("outputs.brackets:Brackets", "a table"),
         "ranked": Entry("outputs.output:Ranked", "every candidate, as JSON"),
     },
 }

@@ -249,9 +249,11 @@ KINDS: tuple[tuple[Kind, tuple[Recognise, ...]], ...] = (
             begins(r"(?:%[^\n]*+\n\s*+)*+\\(?:document(?:class|style)|usepackage|(?:begin|section)\{"
                    r"|data\\)|@[A-Za-z]++\{[^\s,]++,\s|#!\s*/"),
             within(rows(rf"{_NAMED}|- \S++$|%YAML|---|#", share=0.8, least=3),
-                   rf"(?m:\A\s*(?:%YAML|---)|:\s*\n(?:\s*- \S++$|[ \t]+{_NAMED}|- {_NAMED}))"),
+                   r"(?m:\A\s*+(?:%YAML|---)|:[^\S\n]*+\n"
+                   rf"(?:\s*+- \S++$|(?:[^\S\n]*+\n)*+(?:[ \t]+{_NAMED}|- {_NAMED})))"),
             within(rows(rf"{_SECTION}|{_VALUE}|[\"'].*[\"'],?$|\]$|[#;]", mark=_SECTION, share=0.9),
-                   rf"(?m:^\s*{_VALUE}.*\n\s*{_VALUE}|(?:\A|^[#;].*\n)\s*{_SECTION}\n\s*{_VALUE})"),
+                   rf"(?m:^[^\S\n]*+{_VALUE}.*\n\s*+{_VALUE}"
+                   rf"|(?:\A|^[#;].*\n)\s*+{_SECTION}\n\s*+{_VALUE})"),
             rows(r"(?:def|class|if|elif|else|for|while|with|try|except|return|raise|import|from"
                  r"|yield|@)\b|[\w.]+ [-+*/|]?= |//|/?\*|#|.*[;{}()\[\],]$",
                  mark=r"#include [<\"]|import \w[\w.]*(?: as \w+)?;?$|from [\w.]+ import \w"

@@ -157,7 +157,10 @@ def run(
         counts.update(facts.totals())
         job.finished(sentence, facts)
 
-    with sink.opened(lambda: {**job.identity(), **source.identity()}):
+    def identity() -> Identity:
+        return {"job": type(job).__name__, **job.identity(), **source.identity()}
+
+    with sink.opened(identity):
         try:
             with shown.skipping():
                 for sentence, facts in sink.already_written(shown.read(iter(source.skip, None))):

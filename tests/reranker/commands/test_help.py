@@ -101,7 +101,7 @@ def test_the_help_of_parse_fits_a_terminal(
         (
             "parse f --output rankd",
             "rerank parse: error: argument --output: invalid choice: 'rankd'; did you mean ranked? "
-            "(there are best, ranked, pretty, conllu, json, brackets)",
+            "(there are best, pretty, conllu, json, brackets, ranked)",
         ),
         (
             "parse",

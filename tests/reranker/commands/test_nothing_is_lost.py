@@ -354,7 +354,7 @@ def test_a_search_resumes_with_its_own_settings_only(capsys: Capture) -> None:
         (["grep", "NP", "-"], 'pattern is "NP", but was "PP"'),
         (["grep", "PP", "-", "--count"], "count is true, but was false"),
         (["grep", "PP", "trees"], "files is "),
-        (["measure", "-"], 'by is "text", but was null'),
+        (["measure", "-"], 'job is "Measure", but was "Search"'),
     ):
         assert main([*flags, "--as", "trees", "--out", "out", "--resume"]) == 2
         assert message in capsys.readouterr().err

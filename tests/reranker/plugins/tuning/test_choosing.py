@@ -117,7 +117,7 @@ def test_files_that_do_not_fit(tmp_path: Path, capsys: Capture) -> None:
     assert capsys.readouterr().err == (
         f"rerank: {gold}: not the output of `rerank --output ranked` (are the two files swapped?)\n"
     )
-    gold.write_bytes(b"\xff\x00(A b)\n" * 2)
+    gold.write_bytes(b"\xff(A b)\n" * 2)
     assert main(["tune", str(file), str(gold), "--gold-tags"]) == 2
     assert capsys.readouterr().err == f"rerank: {gold}:1: not a gold tree: not UTF-8 text\n"
 
