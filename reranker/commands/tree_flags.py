@@ -4,6 +4,7 @@ from flags to answers."""
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from reranker.commands import nbest_flags, parser_flags, text_flags
@@ -74,12 +75,17 @@ def open_files(arguments: argparse.Namespace) -> TreeFiles:
 
 
 def write(
-    arguments: argparse.Namespace, files: TreeFiles, job: TreeJob[Any], form: Form[Any]
+    arguments: argparse.Namespace,
+    files: TreeFiles,
+    job: TreeJob[Any],
+    form: Form[Any],
+    others: Sequence[str] = (),
 ) -> int:
     """Do the job for every sentence of the files, write the answers in a form to standard output or
-    to ``--out``, and return the exit code. Raises InputError for a file that is none of all this or
+    to ``--out``, and return the exit code; ``others`` are
+    further files that the command reads. Raises InputError for a file that is none of all this or
     cannot be read to its end, and if no sentence has a tree."""
-    models = parser_flags.inputs(parser_flags.choice(arguments))
-    out = destination(arguments, files.files, models)
+    others = [*others, *map(str, parser_flags.inputs(parser_flags.choice(arguments)))]
+    out = destination(arguments, files.files, others)
     counts = loop.run(files, job, TextSink(form, out), ProgressBar(files))
     return 1 if counts["rejected"] or files.rejected else 0

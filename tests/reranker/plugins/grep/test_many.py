@@ -63,6 +63,7 @@ def test_the_matches_of_many_patterns(capsys: Capture) -> None:
         ("# nothing\n", [], "p.tsv: no patterns"),
         ("VP\n" + "".join(f"{n}\tVP\n" for n in range(1000)), [], "more than 1,000 patterns"),
         ("VP\n", ["--count"], "--count is for one pattern"),
+        ("VP\n", ["--out", "p.tsv"], "p.tsv: is also an input"),
     ],
 )
 def test_what_is_wrong_with_patterns(
