@@ -14,7 +14,7 @@ from reranker.errors import KindError
 from reranker.nbest import ReadOptions, read_nbest
 from reranker.nbest.tokens_file import read_sentences
 from reranker.plugins.analysis.passages import read_passages
-from reranker.plugins.cluster.work import TextOptions, _text
+from reranker.plugins.cluster.work import _text
 from reranker.process.cancellation import Cancellation
 from reranker.service.errors import RequestError
 from reranker.service.limits import Limits
@@ -25,6 +25,7 @@ from reranker.text.reading import Text
 from reranker.text.running import read_running_text
 from reranker.trees.treebank import read_sentences as read_gold
 from reranker.trees.treebank import read_treebank
+from reranker.work.texts import TextSettings
 from tests.reranker.public_formats import (
     LATE,
     LISTS,
@@ -91,7 +92,7 @@ OF_TEXT: dict[str, Reader] = {
     "adapt, later": items(lambda path: Text([path], "tokens")),
     "train --text": items(lambda path: read_running_text([path])),
     "analyse": items(read_passages),
-    "cluster --text": items(lambda path: _text(path, TextOptions("text", "gum", 60), print)),
+    "cluster --text": items(lambda path: _text(path, TextSettings("text", "gum", 60), print)),
     "/parse": body("/parse", "text/plain"),
     "/parse in JSON": body("/parse", "application/json"),
     "Python": items(lambda path: sentences(decoded(path))),

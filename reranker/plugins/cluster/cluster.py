@@ -15,7 +15,8 @@ from reranker.errors import RerankError
 from reranker.plugins.cluster import work
 from reranker.plugins.cluster.connection import Actors, ray_errors
 from reranker.plugins.cluster.parts import ClusterOutcome, FinishedShard, Shard
-from reranker.plugins.cluster.work import Converter, ConvertTask, RankActor, RankTask, ShardReader
+from reranker.plugins.cluster.work import Converter, RankActor, RankTask, ShardReader
+from reranker.work.conversion import ConvertSettings
 
 _READERS_FOR = 8
 """Actors that one reader feeds: reading takes a tenth of the time of scoring, or less."""
@@ -64,7 +65,7 @@ class _Assembly:
 def run(
     shards: Sequence[Shard],
     reading: ShardReader,
-    job: RankTask | ConvertTask,
+    task: RankTask | ConvertSettings,
     actors: Actors,
     outcome: ClusterOutcome,
     report: Callable[[], None] = lambda: None,
@@ -77,7 +78,7 @@ def run(
     begin = time.monotonic()
     with ray_errors():
         assembly = _Assembly(shards, reading.out)
-        dataset = _dataset(shards, reading, job, actors)
+        dataset = _dataset(shards, reading, task, actors)
         for batch in dataset.iter_batches(batch_size=None, prefetch_batches=0):
             outcome.startup = outcome.startup or time.monotonic() - begin
             columns = (batch[name] for name in ("shard", "first", "kind", "content"))
@@ -106,7 +107,7 @@ def _collect(assembly: _Assembly, outcome: ClusterOutcome, wait: bool) -> None:
 
 
 def _dataset(
-    shards: Sequence[Shard], reading: ShardReader, job: RankTask | ConvertTask, actors: Actors
+    shards: Sequence[Shard], reading: ShardReader, task: RankTask | ConvertSettings, actors: Actors
 ) -> ray.data.Dataset:
     context = DataContext.get_current()
     context.enable_progress_bars = False
@@ -114,15 +115,11 @@ def _dataset(
     # waits when those that wait fill their part of the object store.
     context.target_max_block_size = 1
     context.print_on_execution_start = False
-    worker: type[RankActor | Converter]
-    given: dict[str, Any] = {"shards": shards, "out": reading.out}
-    if isinstance(job, ConvertTask):
-        worker = Converter
-        given |= {"to": job}
-    else:
+    worker: type[RankActor | Converter] = Converter
+    checkpoints: list[Any] = []
+    if isinstance(task, RankTask):
         worker = RankActor
-        checkpoints = [ray.put(path.read_bytes()) for path in job.settings.models.paths]
-        given |= {"ranked": job, "checkpoints": checkpoints}
+        checkpoints = [ray.put(path.read_bytes()) for path in task.settings.models.paths]
     places = [{"shard": place} for place in range(len(shards))]
     readers = min(len(shards), 1 + actors.most // _READERS_FOR)
     return (
@@ -136,6 +133,6 @@ def _dataset(
             compute=ActorPoolStrategy(min_size=actors.least, max_size=actors.most),
             num_cpus=actors.cores,
             num_gpus=actors.gpus,
-            fn_constructor_kwargs=given,
+            fn_constructor_args=(shards, reading.out, task, checkpoints),
         )
     )

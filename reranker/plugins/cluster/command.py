@@ -19,7 +19,9 @@ from reranker.parsers.parser import language_of
 from reranker.process.flags import number_from, positive, whole_number
 from reranker.ranking.ranker import VERSION
 from reranker.text.conventions import convention_of
+from reranker.work.conversion import ConvertSettings, conversion_summary
 from reranker.work.ranking import RankSettings
+from reranker.work.texts import TextSettings
 
 if TYPE_CHECKING:
     from reranker.plugins.cluster.parts import ClusterOutcome, Shard
@@ -176,11 +178,7 @@ def _report(
         ):
             rejection(f"rerank: {warning}")
     counts = outcome.counts
-    converted = (
-        f"rerank: {counts['sentences']} sentences, {counts['candidates']} candidates written, "
-        f"{counts['rejected']} rejected"
-    )
-    message(converted if arguments.to else summary(counts))
+    message(f"rerank: {conversion_summary(counts)}" if arguments.to else summary(counts))
     if outcome.failed or counts["rejected"]:
         failed = f"{counted(len(outcome.failed), 'file')} of {len(wanted)} cannot be read; "
         message(f"rerank: {failed if outcome.failed else ''}what was rejected: {rejected}")
@@ -265,21 +263,21 @@ def _run(
     with status("loading Ray"):
         from reranker.plugins.cluster import cluster, connection
         from reranker.plugins.cluster.storage import absolute
-        from reranker.plugins.cluster.work import ConvertTask, ShardReader, TextOptions
+        from reranker.plugins.cluster.work import ShardReader
 
     restore = ranking is not None and _restores(arguments, ranking)
-    options: ReadOptions | TextOptions = nbest_flags.options(arguments, restore=restore)
+    options: ReadOptions | TextSettings = nbest_flags.options(arguments, restore=restore)
     if arguments.text:
         words = arguments.words or convention_of(_language(arguments))
-        options = TextOptions(arguments.form, words, arguments.longest)
+        options = TextSettings(arguments.form, words, arguments.longest)
     reading = ShardReader(tuple(missing), absolute(arguments.out), options)
     with connection.connected(arguments.address):
         least, most = arguments.actors
         # One that converts computes with one core.
         cores = arguments.cores or (1 if ranking is None else None)
         actors = connection.actors(least, most, cores, arguments.gpus)
-        job = (
-            ConvertTask(arguments.to, arguments.to_beam)
+        task = (
+            ConvertSettings(arguments.to, arguments.to_beam)
             if ranking is None
             else _ranked(arguments, ranking, actors.cores)
         )
@@ -290,7 +288,7 @@ def _run(
                 bar.reach(len(outcome.records) - done + len(outcome.failed))
                 bar.describe(f"{outcome.sentences:,} sentences, files")
 
-            cluster.run(missing, reading, job, actors, outcome, report)
+            cluster.run(missing, reading, task, actors, outcome, report)
     if outcome.sentences:
         cost = outcome.computing / outcome.sentences
         message(

@@ -22,16 +22,19 @@ import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
 from reranker.errors import InputError, RerankError
+from reranker.files.records import AnswerCounts
 from reranker.nbest import NBest
 from reranker.plugins.cluster.storage import Storage, absolute, is_local
 from reranker.ranking import Ranking
+from reranker.work.conversion import Converted
+from reranker.work.sinks import ListSink
 
 FOLDER = "_rerank"
 REJECTED = f"{FOLDER}/rejected.jsonl"
@@ -146,56 +149,52 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
-@dataclass(slots=True)
-class FinishedBlock:
-    """The results for a block of sentences."""
+class Part(ListSink[Any]):
+    """The answers to a block of sentences: a sink, whose bytes ``read_part`` reads."""
 
-    counts: Counter[str]
-    rejected: list[dict[str, Any]]
-    answers: bytes
+    def __init__(self, first: int, text: Callable[[Any, int], str]) -> None:
+        """Take the place of the first sentence in its shard, and a function that returns the text
+        of an answer with its number, counted from 1 in the block."""
+        self._first, self._text = first, text
+        self._counts: Counter[str] = Counter()
+        self._rejected: list[dict[str, Any]] = []
 
-    @classmethod
-    def of(
-        cls, first: int, answers: Iterable[tuple[Ranking | NBest, Mapping[str, int], str]]
-    ) -> FinishedBlock:
-        """Build the block from each sentence's input, its counts and its answer; ``first`` is the
-        place of the first sentence in its shard."""
-        part = cls(Counter(), [], b"")
-        texts = []
-        for place, (given, counts, text) in enumerate(answers, first):
-            part.counts.update(counts)
-            part.rejected += [
-                {
-                    "file": entry.file,
-                    "line": entry.line,
-                    "sentence": place,
-                    "list": given.id,
-                    "candidate": entry.index,
-                    "code": entry.code,
-                    "message": entry.message,
-                }
-                for entry in given.rejected
-            ]
-            texts.append(text)
-        part.answers = "".join(texts).encode("utf-8", "surrogateescape")
-        return part
+    def write(self, answer: Any, counts: AnswerCounts, digest: str) -> None:
+        """Keep the text of a ranking or a converted list, its counts and what is rejected."""
+        given: Ranking | NBest = answer.given if isinstance(answer, Converted) else answer
+        self._counts.update(counts.totals())
+        self._rejected += [
+            {
+                "file": entry.file,
+                "line": entry.line,
+                "sentence": self._first + len(self),
+                "list": given.id,
+                "candidate": entry.index,
+                "code": entry.code,
+                "message": entry.message,
+            }
+            for entry in given.rejected
+        ]
+        self.append(self._text(answer, len(self) + 1))
 
     def to_bytes(self) -> bytes:
-        """Return the block as bytes: a line with the SHA-256 of all that follows, a line about the
+        """Return the part as bytes: a line with the SHA-256 of all that follows, a line about the
         answers, the answers."""
-        about = {"counts": self.counts, "rejected": self.rejected}
-        content = json.dumps(about).encode() + b"\n" + self.answers
+        about = {"counts": self._counts, "rejected": self._rejected}
+        answers = "".join(self).encode("utf-8", "surrogateescape")
+        content = json.dumps(about).encode() + b"\n" + answers
         return _sha256_line(content) + content
 
-    @classmethod
-    def read(cls, storage: Storage, name: str) -> FinishedBlock:
-        """Read a block. Raises RerankError for what cannot be read or ``to_bytes`` did not make."""
-        begin, _, content = storage.read(name).partition(b"\n")
-        if begin + b"\n" != _sha256_line(content):
-            raise RerankError(f"{storage.path(name)}: damaged")
-        line, _, answers = content.partition(b"\n")
-        about = json.loads(line)
-        return cls(Counter(about["counts"]), about["rejected"], answers)
+
+def read_part(storage: Storage, name: str) -> tuple[dict[str, int], list[dict[str, Any]], bytes]:
+    """Return the counts, the rejected candidates and the answers of a part. Raises RerankError for
+    a file that cannot be read or is no undamaged part."""
+    begin, _, content = storage.read(name).partition(b"\n")
+    if begin + b"\n" != _sha256_line(content):
+        raise RerankError(f"{storage.path(name)}: damaged")
+    line, _, answers = content.partition(b"\n")
+    about = json.loads(line)
+    return about["counts"], about["rejected"], answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,14 +296,14 @@ def join(
     def answers() -> Iterator[bytes]:
         for first in firsts:
             try:
-                part = FinishedBlock.read(storage, shard.part(first))
+                part_counts, part_rejected, texts = read_part(storage, shard.part(first))
             except RerankError as error:
                 again = "the same command computes its sentences again"
                 raise RerankError(f"{error}; {again}") from error
-            counts.update(part.counts)
-            rejected.extend(part.rejected)
-            digest.update(part.answers)
-            yield part.answers
+            counts.update(part_counts)
+            rejected.extend(part_rejected)
+            digest.update(texts)
+            yield texts
         # After a kill from here on, the earlier record would describe other content.
         names = (shard.record, shard.begun)
         known = [digest.hexdigest(), *(each for name in names for each in _hashes(storage, name))]
@@ -313,9 +312,7 @@ def join(
 
     was_ours = storage.check_own(shard.name, lambda: _is_recorded(storage, shard))
     # A process that was thought dead may have written the same file meanwhile.
-    size = storage.write_own(
-        shard.name, answers(), lambda: was_ours or _is_recorded(storage, shard)
-    )
+    size = storage.write(shard.name, answers(), lambda: was_ours or _is_recorded(storage, shard))
     record = FinishedShard(
         shard.url, shard.key, size, digest.hexdigest(), dict(counts), rejected, warnings
     )
@@ -349,9 +346,8 @@ class ClusterOutcome:
         """Write a line of JSON for each rejected candidate and each failed shard, including those
         of earlier runs; no file if there are none. Raises RerankError."""
         if self.failed or self.counts["rejected"]:
-            storage.write_own(
-                REJECTED, self._rejected(storage, shards), lambda: _is_rejected(storage)
-            )
+            rejected = self._rejected(storage, shards)
+            storage.write(REJECTED, rejected, lambda: _is_rejected(storage))
         elif storage.check_own(REJECTED, lambda: _is_rejected(storage)):
             storage.remove_file(REJECTED)
 

@@ -130,17 +130,13 @@ class Storage:
                 return url
         return None
 
-    def write(self, name: str, content: Iterator[bytes]) -> int:
-        """Write a file of the run's own folder, whole or not at all, and return its size. Raises
-        RerankError."""
-        return self._write(name, content, None)
+    def write(
+        self, name: str, content: Iterator[bytes], ours: Callable[[], bool] | None = None
+    ) -> int:
+        """Write a file, whole or not at all, and return its size. ``ours`` tells whether a run has
+        made a file of that name; None: the name is in the run's own folder. Raises InputError for a
+        file that no run has made, and RerankError."""
 
-    def write_own(self, name: str, content: Iterator[bytes], ours: Callable[[], bool]) -> int:
-        """Write as ``write`` does; raises InputError for a file of that name of which ``ours`` does
-        not say that a run has made it."""
-        return self._write(name, content, ours)
-
-    def _write(self, name: str, content: Iterator[bytes], ours: Callable[[], bool] | None) -> int:
         def check() -> None:
             if ours is not None:
                 self.check_own(name, ours)

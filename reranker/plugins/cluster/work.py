@@ -11,7 +11,6 @@ import pickle
 import shutil
 import tempfile
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,22 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.errors import RerankError
 from reranker.files.opening import file_sha256
-from reranker.files.records import AnswerCounts
 from reranker.nbest import NBest, ReadOptions, read_nbest
-from reranker.nbest.writing import list_text
-from reranker.outputs.output import Output
 from reranker.parsers.choice import ParserChoice
 from reranker.parsers.running import ParsedLists
-from reranker.plugins.cluster.parts import FinishedBlock, FinishedShard, Shard, join
+from reranker.plugins.cluster.parts import FinishedShard, Part, Shard, join, read_part
 from reranker.plugins.cluster.storage import Storage, open_text
-from reranker.ranking import Ranking
-from reranker.text.conventions import Convention
 from reranker.text.reading import Text, TextSentence
-from reranker.text.splitting import Form
 from reranker.work import loop
+from reranker.work.conversion import Convert, ConvertSettings
 from reranker.work.loop import Source
 from reranker.work.ranking import Rank, RankSettings
-from reranker.work.sinks import ListSink
+from reranker.work.texts import TextSettings
 
 if TYPE_CHECKING:  # it imports torch, which readers do without
     from reranker.pipeline import Reranker
@@ -52,21 +46,12 @@ def row(shard: int, first: int, kind: str, content: bytes = b"") -> Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class TextOptions:
-    """The settings for splitting text into sentences."""
-
-    form: Form
-    words: Convention
-    longest: int  # words of a sentence that a parser is given
-
-
-@dataclass(frozen=True, slots=True)
 class ShardReader:
     """A reader of shards, as n-best lists or as text for a parser."""
 
     shards: tuple[Shard, ...]
     out: str
-    options: ReadOptions | TextOptions
+    options: ReadOptions | TextSettings
 
     def __call__(self, batch: Batch) -> Iterator[Batch]:
         """Yield the rows of the shards at these places; blocks that already have an undamaged part
@@ -82,7 +67,7 @@ class ShardReader:
         try:
             there = storage.sizes(shard.parts)
             sentences: Iterator[NBest | TextSentence]
-            if isinstance(self.options, TextOptions):
+            if isinstance(self.options, TextSettings):
                 sentences = _text(shard.url, self.options, faults.append)
             else:
                 source = open_text(shard.url)
@@ -97,7 +82,7 @@ class ShardReader:
                     yield row(place, first, LISTS, content)
                 first += len(block)
             if not firsts:
-                what = "text" if isinstance(self.options, TextOptions) else "n-best lists"
+                what = "text" if isinstance(self.options, TextSettings) else "n-best lists"
                 raise RerankError(f"{shard.url}: no {what}")
         except RerankError as error:
             yield row(place, 0, FAILED, str(error).encode())
@@ -113,16 +98,17 @@ def _is_usable(
     then computed again."""
     if name in there:
         try:
-            FinishedBlock.read(storage, name)
+            read_part(storage, name)
         except RerankError as error:
             warn(f"{error}; its sentences are computed again")
             return False
     return name in there
 
 
-def _text(url: str, options: TextOptions, warn: Callable[[str], None]) -> Iterator[TextSentence]:
+def _text(url: str, options: TextSettings, warn: Callable[[str], None]) -> Iterator[TextSentence]:
     """Yield the sentences of a text; call ``warn`` for each sentence in which characters are
     replaced. Raises InputError unless the file is text."""
+    assert options.words is not None  # the command has chosen a convention
     for sentence in Text([open_text(url)], options.form, options.words, options.longest):
         if sentence.warning:
             warn(sentence.warning)
@@ -175,11 +161,7 @@ def _fetched(reference: Any) -> bytes:
     return content
 
 
-_Answer = tuple[Ranking | NBest, dict[str, int], str]
-"""A sentence's input, its counts and its answer."""
-
-
-class _Actor(ABC):
+class _Actor:
     """A worker that turns blocks of sentences into parts."""
 
     def __init__(self, shards: Sequence[Shard], out: str) -> None:
@@ -192,7 +174,7 @@ class _Actor(ABC):
         begin = time.process_time()
         place, first = int(batch["shard"][0]), int(batch["first"][0])
         sentences = pickle.loads(batch["content"][0])
-        part = FinishedBlock.of(first, self._answers(first, sentences))
+        part = self._part(first, sentences)
         try:
             self._storage.write(self._shards[place].part(first), iter([part.to_bytes()]))
         except RerankError as error:
@@ -200,64 +182,45 @@ class _Actor(ABC):
         seconds = time.process_time() - begin
         return row(place, first, DONE, json.dumps([len(sentences), seconds]).encode())
 
-    @abstractmethod
-    def _answers(self, first: int, sentences: list[Any]) -> Iterable[_Answer]:
-        """Yield the answers to a block; ``first`` is the place of its first sentence."""
-
-
-class _Answers(ListSink[_Answer]):
-    """The texts of rankings, with their counts."""
-
-    def __init__(self, form: Output) -> None:
-        self._form = form
-
-    def write(self, answer: Any, counts: AnswerCounts, digest: str) -> None:
-        """Keep the text of a ranking."""
-        text = self._form.line(answer, len(self) + 1) + "\n"
-        self.append((answer, counts.totals(), text))
+    def _part(self, first: int, sentences: list[Any]) -> Part:
+        """Return the answers to a block; ``first`` is the place of its first sentence."""
+        raise AssertionError(f"{type(self).__name__} makes no part")
 
 
 class RankActor(_Actor):
     """An actor: it loads the ensemble once, then ranks block after block."""
 
     def __init__(
-        self, shards: Sequence[Shard], out: str, ranked: RankTask, checkpoints: Sequence[Any]
+        self, shards: Sequence[Shard], out: str, task: RankTask, checkpoints: Sequence[Any]
     ) -> None:
         """Take ``checkpoints`` as ``loaded`` does."""
         super().__init__(shards, out)
-        self._ranked = ranked
-        self._reranker = loaded(ranked.settings, checkpoints)
-        self._parser = ranked.parser.create() if ranked.parser else None
+        self._task = task
+        self._job = Rank(loaded(task.settings, checkpoints), task.settings)
+        self._parser = task.parser.create() if task.parser else None
 
-    def _answers(self, first: int, sentences: list[Any]) -> Iterable[_Answer]:
-        settings = self._ranked.settings
-        answers = _Answers(settings.form)
-        lists = Source(self._lists(first, sentences))
-        loop.run(lists, Rank(self._reranker, settings), answers)
-        return answers
+    def _part(self, first: int, sentences: list[Any]) -> Part:
+        form = self._task.settings.form
+        part = Part(first, lambda ranking, number: form.line(ranking, number) + "\n")
+        loop.run(Source(self._lists(first, sentences)), self._job, part)
+        return part
 
     def _lists(self, first: int, sentences: list[Any]) -> Iterable[NBest]:
         """Yield the lists; sentences of text are parsed while others are ranked."""
         if self._parser is None:
             return sentences
-        parsing = ParsedLists(self._parser, sentences, self._ranked.jobs)
+        parsing = ParsedLists(self._parser, sentences, self._task.jobs)
         return (replace(nbest, id=str(place)) for place, nbest in enumerate(parsing, first))
-
-
-@dataclass(frozen=True, slots=True)
-class ConvertTask:
-    """The format to which lists are converted."""
-
-    name: str
-    beam: int | None  # lines of a list, for formats that need it
 
 
 class Converter(_Actor):
     """An actor that writes lists in another format; it needs no models."""
 
-    def __init__(self, shards: Sequence[Shard], out: str, to: ConvertTask) -> None:
+    def __init__(
+        self, shards: Sequence[Shard], out: str, task: ConvertSettings, checkpoints: Sequence[Any]
+    ) -> None:
         super().__init__(shards, out)
-        self._to = to
+        self._task = task
 
     def __call__(self, batch: Batch) -> Batch:
         try:
@@ -266,16 +229,10 @@ class Converter(_Actor):
             place = int(batch["shard"][0])
             return row(place, 0, FAILED, f"{self._shards[place].url}: {error}".encode())
 
-    def _answers(self, first: int, sentences: list[Any]) -> Iterable[_Answer]:
-        return map(self._converted, sentences, itertools.count(first))
-
-    def _converted(self, nbest: NBest, place: int) -> _Answer:
-        counts = {
-            "sentences": 1,
-            "candidates": len(nbest.candidates),
-            "rejected": len(nbest.rejected),
-        }
-        return nbest, counts, list_text(nbest, place, self._to.name, self._to.beam)
+    def _part(self, first: int, sentences: list[Any]) -> Part:
+        part = Part(first, lambda converted, _: converted.text)
+        loop.run(Source(sentences), Convert(self._task, first), part)
+        return part
 
 
 def joined(

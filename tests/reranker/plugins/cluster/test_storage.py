@@ -178,7 +178,7 @@ def test_nothing_is_written_read_or_removed_elsewhere(tmp_path: Path) -> None:
     for name in ("../other/sub", "link/sub", "a/../../other/sub", "/sub", "a//b", "./a"):
         for use in (
             lambda name: storage.write(f"{name}/x", iter([b"ours"])),
-            lambda name: storage.write_own(f"{name}/x", iter([b"ours"]), lambda: True),
+            lambda name: storage.write(f"{name}/x", iter([b"ours"]), lambda: True),
             lambda name: storage.read(f"{name}/x"),
             lambda name: storage.remove_file(f"{name}/x"),
             storage.remove,
@@ -203,12 +203,12 @@ def test_only_what_a_run_made_is_replaced(where: str, request: pytest.FixtureReq
     storage.write("a", iter([b"somebody's"]))
     message = "not a file that this run may replace; rename or delete it, or"
     with pytest.raises(InputError, match=f"a: {message} give --out another folder"):
-        storage.write_own("a", iter([b"ours"]), lambda: False)
+        storage.write("a", iter([b"ours"]), lambda: False)
     with pytest.raises(InputError, match=f"b: {message}"):
-        storage.write_own("b", appears(), lambda: False)
+        storage.write("b", appears(), lambda: False)
     assert storage.read_all(["a", "b"]) == [b"somebody's", b"somebody's"]
-    storage.write_own("a", iter([b"ours"]), lambda: True)
-    storage.write_own("c", iter([b"ours"]), lambda: False)
+    storage.write("a", iter([b"ours"]), lambda: True)
+    storage.write("c", iter([b"ours"]), lambda: False)
     assert storage.read_all(["a", "c"]) == [b"ours", b"ours"]
 
 

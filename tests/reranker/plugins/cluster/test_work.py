@@ -31,14 +31,14 @@ from reranker.plugins.cluster.storage import Storage, expanded
 from reranker.plugins.cluster.work import (
     Batch,
     Converter,
-    ConvertTask,
     RankActor,
     RankTask,
     ShardReader,
-    TextOptions,
     joined,
 )
+from reranker.work.conversion import ConvertSettings
 from reranker.work.ranking import RankSettings
+from reranker.work.texts import TextSettings
 from tests.checkout import TOY_PARSER
 from tests.reranker.plugins.cluster.lists import printed, write_shard
 
@@ -233,10 +233,12 @@ def test_finished_shards_are_known_until_they_their_input_or_settings_change(
 
 
 class _KilledBeforeTheRecord(Storage):
-    def write(self, name: str, content: Iterator[bytes]) -> int:
+    def write(
+        self, name: str, content: Iterator[bytes], ours: Callable[[], bool] | None = None
+    ) -> int:
         if name.endswith(".json"):
             raise KeyboardInterrupt
-        return super().write(name, content)
+        return super().write(name, content, ours)
 
 
 def test_a_shard_without_its_record_is_not_taken_for_the_one_before(
@@ -346,7 +348,7 @@ def test_text_becomes_what_rerank_parse_prints(
     assert main(arguments) == 1
 
     wanted = shards(expanded([str(text)]), ".txt", {}, block)
-    reading = ShardReader(tuple(wanted), workers.out, TextOptions("text", "gum", 200))
+    reading = ShardReader(tuple(wanted), workers.out, TextSettings("text", "gum", 200))
     ranker = workers.ranker(wanted, output, ParserChoice(command=TOY_PARSER))
     workers.join(wanted, map(ranker, reading({"shard": [0]})))
     assert Path(workers.out, wanted[0].name).read_bytes() == expected.read_bytes()
@@ -364,7 +366,7 @@ def test_what_is_not_text_fails_alone(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).write_bytes(content)
     wanted = shards(expanded([f"{tmp_path}/[abc]"]), ".mrg", {}, 10)
-    reading = ShardReader(tuple(wanted), str(tmp_path / "out"), TextOptions("text", "gum", 200))
+    reading = ShardReader(tuple(wanted), str(tmp_path / "out"), TextSettings("text", "gum", 200))
     rows = list(reading({"shard": range(3)}))
     assert [(row["shard"], row["kind"]) for row in rows] == [
         ([0], [work.FAILED]),
@@ -381,7 +383,7 @@ def test_lists_are_converted_as_rerank_convert_does(
     wanted: list[Shard], workers: Workers, tmp_path: Path, block: int, to: str
 ) -> None:
     wanted = _of(wanted, block)
-    converter = Converter(wanted, workers.out, ConvertTask(to, 5))
+    converter = Converter(wanted, workers.out, ConvertSettings(to, 5), [])
     workers.join(wanted, map(converter, workers.read(wanted)))
     for shard in wanted:
         flags = ["--to", to, "--to-beam", "5", "--out", f"{tmp_path}/expected"]
@@ -393,8 +395,20 @@ def test_lists_are_converted_as_rerank_convert_does(
     assert record.counts["candidates"] == 1 + 2 + 3 + 4 + 1 + 2 + 3
 
 
+def test_a_list_without_candidates_counts_as_failed_when_it_is_converted(
+    workers: Workers, tmp_path: Path
+) -> None:
+    gap = tmp_path / "n.rnng"
+    gap.write_text("0 ||| -1 ||| (S (VP Go))\n2 ||| -1 ||| (S (VP Go))\n")
+    wanted = shards(expanded([str(gap)]), ".txt", {}, 10)
+    converter = Converter(wanted, workers.out, ConvertSettings("trees"), [])
+    workers.join(wanted, map(converter, workers.read(wanted)))
+    counts = workers.record(wanted[0]).counts
+    assert (counts["sentences"], counts["candidates"], counts["failed"]) == (3, 2, 1)
+
+
 def test_a_list_longer_than_the_beam_fails_its_shard(wanted: list[Shard], workers: Workers) -> None:
-    converter = Converter(wanted, workers.out, ConvertTask("opennmt", 1))
+    converter = Converter(wanted, workers.out, ConvertSettings("opennmt", 1), [])
     answer = converter(workers.read(wanted)[0])
     assert answer["kind"] == [work.FAILED]
     assert answer["content"][0].endswith(b"a.txt: list 2 has 2 candidates, more than the beam of 1")
