@@ -50,6 +50,18 @@ class RankSettings:
         output = output_of(self.output)
         return output.with_commas() if self.has_commas else output
 
+    def identity(self) -> Identity:
+        """Return everything on which answers depend, beside the models and their calibration."""
+        return {
+            "output": self.output,
+            "top": self.top,
+            "token_scores": self.token_scores,
+            "combine": self.combination,
+            "precision": self.precision,
+            "csv": self.has_commas,
+            **asdict(self.weighing),
+        }
+
     def load(self) -> Reranker:
         """Load the models. Raises what ``Reranker.load`` raises."""
         from reranker.pipeline import Reranker
@@ -102,13 +114,7 @@ class Rank(Job[NBest, Ranking]):
         known = reranker.calibration if settings.form.has_all_candidates else None
         return {
             "models": [member.sha256 for member in reranker.members],
-            "output": settings.output,
-            "top": settings.top,
-            "token_scores": settings.token_scores,
-            "combine": settings.combination,
-            "precision": settings.precision,
-            "csv": settings.has_commas,
-            **asdict(settings.weighing),
+            **settings.identity(),
             "confidence": asdict(known) if known else None,
         }
 

@@ -20,6 +20,7 @@ from reranker.process.flags import number_from, positive, whole_number
 from reranker.ranking.ranker import VERSION
 from reranker.text.conventions import convention_of
 from reranker.work.conversion import ConvertSettings, conversion_summary
+from reranker.work.nbest_files import reading_identity
 from reranker.work.ranking import RankSettings
 from reranker.work.texts import TextSettings
 
@@ -219,28 +220,22 @@ def _restores(arguments: argparse.Namespace, ranking: RankSettings) -> bool:
 
 def _settings(arguments: argparse.Namespace, ranking: RankSettings | None) -> dict[str, Any]:
     """Return everything besides the file that answers depend on."""
+    reading = {"version": VERSION, **reading_identity(nbest_flags.options(arguments))}
     if ranking is None:
-        conversion = ("format", "repair", "beam", "to", "to_beam")
-        return {"version": VERSION, **{name: getattr(arguments, name) for name in conversion}}
+        return {**reading, "to": arguments.to, "to_beam": arguments.to_beam}
     known = ranking.models.calibration if ranking.form.has_all_candidates else None
-    names = ("format", "repair", "beam", "output", "top", "token_scores", "combine", "precision")
+    text: dict[str, Any] = {}
+    if arguments.text:
+        names = ("form", "words", "longest")
+        text = {name: getattr(arguments, name) for name in names}
+        text |= parser_flags.choice(arguments).identity()
     return {
-        "version": VERSION,
+        **reading,
         "models": list(ranking.models.sha256),
-        **(_text_settings(arguments) if arguments.text else {}),
-        **{name: getattr(arguments, name) for name in names},
+        **text,
         "restore": _restores(arguments, ranking),
-        **asdict(ranking.weighing),
+        **ranking.identity(),
         "confidence": asdict(known) if known else None,
-    }
-
-
-def _text_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("form", "words")
-    return {
-        **{name: getattr(arguments, name) for name in names},
-        **parser_flags.choice(arguments).identity(),
-        "longest": arguments.longest,
     }
 
 
