@@ -166,8 +166,8 @@ class WholeFiles(Generic[A]):
         """Write an answer; None and an empty text stand for a sentence that is left out."""
         if answer:
             for file, form in self._writers:
-                file.write("" if self._number else form.begin())
-                file.write(form.line(answer, self._number + 1))
+                begin = "" if self._number else form.begin()
+                file.write(begin + form.line(answer, self._number + 1))
             self._number += 1
 
 
