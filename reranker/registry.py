@@ -63,7 +63,7 @@ class Entry(NamedTuple):
 
 Features = dict[Group, dict[str, Entry]]
 
-_CORE: Features = {
+CORE: Features = {  # the features of the core alone
     "commands": {
         "parse": Entry(
             "commands.parse", "text in, the best tree of each sentence out: parse and rerank", 1
@@ -112,7 +112,7 @@ def _plugins() -> Features:
 def built_in(group: Group) -> dict[str, Entry]:
     """Return the built-in features by name; those of a plug-in whose folder was deleted are not
     there."""
-    entries = {**_CORE.get(group, {}), **_plugins().get(group, {})}
+    entries = {**CORE.get(group, {}), **_plugins().get(group, {})}
     return dict(sorted(entries.items(), key=lambda item: item[1].place))
 
 
@@ -146,7 +146,7 @@ def load(group: Group, name: str) -> Any:
 
 def _entry(group: Group, name: str) -> Entry | None:
     """Return a built-in feature; those of the core are found without looking at plug-ins."""
-    return _CORE.get(group, {}).get(name) or _plugins().get(group, {}).get(name)
+    return CORE.get(group, {}).get(name) or _plugins().get(group, {}).get(name)
 
 
 def package_of(group: Group, name: str) -> str:

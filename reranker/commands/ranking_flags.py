@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Outputs(list[str]):
-    """Our outputs, for ``--help``; those of other packages can be chosen, too."""
+    """The outputs of the core, for ``--help``; those of plug-ins can be chosen, too."""
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or registry.has("outputs", str(name))
@@ -43,7 +43,7 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     add("--models", nargs="+", metavar="FILE", help=text)
     text = "use no other checkpoints: their SHA-256, or the first 8 digits or more, in any order"
     add("--sha256", nargs="+", default=(), metavar="HASH", help=text)
-    outputs = registry.built_in("outputs")
+    outputs = registry.CORE["outputs"]  # plug-ins are not loaded for their help
     names = ", ".join(f"{name}: {entry.help}" for name, entry in outputs.items())
     text = f"{names} (docs/output.md; default: best)"
     add("--output", choices=_Outputs(outputs), default="best", help=text)

@@ -290,7 +290,7 @@ def kind_of(text: str, is_first: bool = True) -> Kind | None:
 
 def is_treebank(kind: Kind | None) -> bool:
     """Return whether the trees of files of this kind can be read."""
-    return kind is not None and kind.treebank in registry.built_in("treebanks")
+    return kind is not None and kind.treebank != "" and registry.has("treebanks", kind.treebank)
 
 
 def refuse_other_than_trees(name: str, text: str) -> None:
