@@ -44,25 +44,28 @@ class Calibration(NamedTuple):
 
     def row(self) -> tuple[str, ...]:
         """Return the figures of the table."""
-        said, right = self.probabilities, self.is_right
+        predicted, right = self.probabilities, self.is_right
         generator = np.random.default_rng(1)
-        chance = [error(said, generator.random(len(said)) < said) for _ in range(_DRAWS)]
+        chance = [
+            error(predicted, generator.random(len(predicted)) < predicted) for _ in range(_DRAWS)
+        ]
         return (
-            f"{self.sentences:,}", f"{len(said):,}", f"{100 * right.mean():.1f}",
-            f"{100 * said.mean():.1f}", f"{error(said, right):.3f} ({np.mean(chance):.3f})",
-            f"{np.square(said - right).mean():.4f}",
+            f"{self.sentences:,}", f"{len(predicted):,}", f"{100 * right.mean():.1f}",
+            f"{100 * predicted.mean():.1f}",
+            f"{error(predicted, right):.3f} ({np.mean(chance):.3f})",
+            f"{np.square(predicted - right).mean():.4f}",
         )  # fmt: skip
 
 
-def error(said: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
+def error(predicted: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
     """Return the expected calibration error: the mean distance of a bin's probability and share,
     weighted by its brackets."""
-    gaps = np.bincount(_bins(said), said - right, minlength=_BINS)
-    return float(abs(gaps).sum() / len(said))
+    gaps = np.bincount(_bins(predicted), predicted - right, minlength=_BINS)
+    return float(abs(gaps).sum() / len(predicted))
 
 
-def _bins(said: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.minimum((said * _BINS).astype(np.int64), _BINS - 1)
+def _bins(predicted: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.minimum((predicted * _BINS).astype(np.int64), _BINS - 1)
 
 
 def calibration(file: str, model: str, limit: int | None) -> Calibration:
@@ -91,12 +94,12 @@ def draw(path: Path, found: dict[str, Calibration]) -> None:
     figure = new_figure(path)
     axes = figure.subplots()
     axes.plot([0, 100], [0, 100], color="0.7", linestyle="--", linewidth=1)
-    for name, (_, said, right) in found.items():
-        counts = np.bincount(_bins(said), minlength=_BINS)
+    for name, (_, predicted, right) in found.items():
+        counts = np.bincount(_bins(predicted), minlength=_BINS)
         used = counts >= _BINS  # a share of fewer says little
         means, shares = (
-            100 * np.bincount(_bins(said), each, minlength=_BINS)[used] / counts[used]
-            for each in (said, right)
+            100 * np.bincount(_bins(predicted), each, minlength=_BINS)[used] / counts[used]
+            for each in (predicted, right)
         )
         axes.plot(means, shares, marker="o", markersize=4, label=name)
     axes.set(xlabel="probability that the parser gives, %", ylabel="brackets that are right, %")

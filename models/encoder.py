@@ -58,11 +58,11 @@ class Encoder(nn.Module):
         packed = pack_padded_sequence(hidden, lengths.cpu(), enforce_sorted=False)
         data = functional.dropout(packed.data, embedding_dropout, self.training)
         last: list[LayerState] = []
-        for number, (ahead, back) in enumerate(zip(self.forwards, self.backwards, strict=True)):
-            assert isinstance(ahead, LstmLayer) and isinstance(back, LstmLayer)
+        for number, (forward, back) in enumerate(zip(self.forwards, self.backwards, strict=True)):
+            assert isinstance(forward, LstmLayer) and isinstance(back, LstmLayer)
             if number:
                 data = functional.dropout(data, hidden_dropout, self.training)
-            data, hidden, cell = _both_directions(data, packed, ahead, back)
+            data, hidden, cell = _both_directions(data, packed, forward, back)
             order = packed.unsorted_indices
             last.append((hidden.sum(0)[order], cell.sum(0)[order]))
         outputs, _ = pad_packed_sequence(packed._replace(data=data), batch_first=True)
@@ -71,13 +71,13 @@ class Encoder(nn.Module):
 
 
 def _both_directions(
-    data: Tensor, packed: PackedSequence, ahead: LstmLayer, back: LstmLayer
+    data: Tensor, packed: PackedSequence, forward: LstmLayer, back: LstmLayer
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the sum of both directions' outputs [N, H]; the last h and c of each, [2, B, H]."""
-    weights = [*ahead.kernel_weights(data.dtype), *back.kernel_weights(data.dtype)]
-    size = ahead.recurrent_weight.shape[1]
+    weights = [*forward.kernel_weights(data.dtype), *back.kernel_weights(data.dtype)]
+    size = forward.recurrent_weight.shape[1]
     zeros = data.new_zeros(2, int(packed.batch_sizes[0]), size)
     outputs, hidden, cell = torch.lstm(
-        data, packed.batch_sizes, (zeros, zeros), weights, True, 1, 0.0, ahead.training, True
+        data, packed.batch_sizes, (zeros, zeros), weights, True, 1, 0.0, forward.training, True
     )
     return outputs[:, :size] + outputs[:, size:], hidden, cell

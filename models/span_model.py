@@ -154,11 +154,11 @@ class SpanModel(nn.Module):
         read_words = self._inputs(words, features, dtype)
         inputs = locked_dropout(read_words, config.input_dropout, self.training)
         data = inputs.to(dtype)
-        for number, (ahead, back) in enumerate(zip(self.forwards, self.backwards, strict=True)):
-            assert isinstance(ahead, LstmLayer) and isinstance(back, LstmLayer)
+        for number, (forward, back) in enumerate(zip(self.forwards, self.backwards, strict=True)):
+            assert isinstance(forward, LstmLayer) and isinstance(back, LstmLayer)
             if number:
                 data = locked_dropout(data, config.hidden_dropout, self.training)
-            data = _both_directions(data, ahead, back, lengths)
+            data = _both_directions(data, forward, back, lengths)
         return data
 
     def boundaries(self, data: Tensor) -> tuple[Tensor, Tensor]:
@@ -242,10 +242,10 @@ class SpanModel(nn.Module):
             self._inputs(words, features, torch.float32, known)
             for (words, features), known in zip(columns, encoded, strict=True)
         ]
-        for ahead, back in zip(self.forwards, self.backwards, strict=True):
-            assert isinstance(ahead, LstmLayer) and isinstance(back, LstmLayer)
+        for forward, back in zip(self.forwards, self.backwards, strict=True):
+            assert isinstance(forward, LstmLayer) and isinstance(back, LstmLayer)
             both = zip(
-                _outputs_of_each(ahead, data),
+                _outputs_of_each(forward, data),
                 _outputs_of_each(back, [rows.flip(0) for rows in data]),
                 strict=True,
             )
@@ -364,16 +364,16 @@ def _outputs_of_each(layer: LstmLayer, sentences: Sequence[Tensor]) -> list[Tens
 
 
 def _both_directions(
-    data: Tensor, ahead: LstmLayer, back: LstmLayer, lengths: Tensor | None
+    data: Tensor, forward: LstmLayer, back: LstmLayer, lengths: Tensor | None
 ) -> Tensor:
     """Return the outputs of both, one behind the other, [T, B, 2 H]."""
-    weights = [*ahead.kernel_weights(data.dtype), *back.kernel_weights(data.dtype)]
-    zeros = data.new_zeros(2, data.shape[1], ahead.recurrent_weight.shape[1])
+    weights = [*forward.kernel_weights(data.dtype), *back.kernel_weights(data.dtype)]
+    zeros = data.new_zeros(2, data.shape[1], forward.recurrent_weight.shape[1])
     # Without cuDNN's usual rounding to ten bits, which training may have and scores must not.
-    with torch.backends.cudnn.flags(allow_tf32=ahead.training):
+    with torch.backends.cudnn.flags(allow_tf32=forward.training):
         if lengths is None:
             outputs, _, _ = torch.lstm(
-                data, (zeros, zeros), weights, True, 1, 0.0, ahead.training, True, False
+                data, (zeros, zeros), weights, True, 1, 0.0, forward.training, True, False
             )
             return outputs
         # Backwards, a shorter sentence begins at its own end.
@@ -386,7 +386,7 @@ def _both_directions(
             True,
             1,
             0.0,
-            ahead.training,
+            forward.training,
             True,
         )
         return pad_packed_sequence(packed._replace(data=outputs), total_length=len(data))[0]

@@ -57,8 +57,8 @@ def pytest_collection(session: pytest.Session) -> None:
         folders = filter(Path.is_dir, map(Path, session.config.args))
         found = {file.resolve() for folder in folders for file in folder.rglob("test_*.py")}
         ignored = {file for each in collect_ignore for file in _files(each)}
-        ours = [each for each in found - ignored if each.is_relative_to(tests.checkout.ROOT)]
-        for file in sorted(ours)[worker::workers]:
+        own = [each for each in found - ignored if each.is_relative_to(tests.checkout.ROOT)]
+        for file in sorted(own)[worker::workers]:
             name = ".".join(file.relative_to(tests.checkout.ROOT).with_suffix("").parts)
             # What fails does so again when it is collected, and is reported then.
             with contextlib.suppress(Exception, pytest.skip.Exception):

@@ -42,12 +42,12 @@ def script(path: Path, *arguments: object, folder: Path | None = None) -> Comple
 def _ended(
     words: list[str], run: Callable[[], int], given: str | bytes, folder: Path | None
 ) -> CompletedProcess[str]:
-    printed, said = io.BytesIO(), io.BytesIO()
+    printed, complaints = io.BytesIO(), io.BytesIO()
     with (
         contextlib.chdir(folder or Path.cwd()),
         standard_input(given),
         io.TextIOWrapper(printed, "utf-8", "surrogateescape", newline="\n") as out,
-        io.TextIOWrapper(said, "utf-8", "backslashreplace", newline="\n") as messages,
+        io.TextIOWrapper(complaints, "utf-8", "backslashreplace", newline="\n") as messages,
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(messages),
     ):
@@ -59,5 +59,5 @@ def _ended(
                 print(end.code, file=sys.stderr)
         out.flush()
         messages.flush()
-        texts = [each.getvalue().decode() for each in (printed, said)]
+        texts = [each.getvalue().decode() for each in (printed, complaints)]
     return CompletedProcess(words, status, *texts)

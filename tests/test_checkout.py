@@ -56,8 +56,8 @@ def test_a_second_checkout_tests_itself(tmp_path: Path) -> None:
     (tmp_path / "reranker" / "__init__.py").touch()
     (tmp_path / "reranker" / "__main__.py").write_text(PACKAGE)
     (tmp_path / "tests" / "test_it.py").write_text(TEST)
-    ours = {"PYTHONPATH", "TESTED_PYTHON"}
-    environment = {name: value for name, value in os.environ.items() if name not in ours}
+    own = {"PYTHONPATH", "TESTED_PYTHON"}
+    environment = {name: value for name, value in os.environ.items() if name not in own}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_it.py"]
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False

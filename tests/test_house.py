@@ -36,8 +36,8 @@ def test_packages_resolve_to_this_repository_and_common_names_are_left_to_others
         for name in {names!r}:
             print(getattr(importlib.util.find_spec(name), "origin", None))
     """
-    ours, models, service, *others = run_python(code, tmp_path).split()
-    assert [Path(each).resolve() for each in (ours, models, service)] == [
+    own, models, service, *others = run_python(code, tmp_path).split()
+    assert [Path(each).resolve() for each in (own, models, service)] == [
         ROOT / name / "__init__.py" for name in ("reranker", "models", "service")
     ]
     assert others == ["None", "None"]

@@ -100,8 +100,8 @@ def run(
     rows, notes = comparison(results, setting, peak, memory_used)
     print("\n".join([f"{setting.title}: all contestants", aligned(rows), *notes]))
     count = len(setting.sentences)
-    ours = (each for each in results if each.contestant in OURS)
-    wrong = [each.contestant.name for each in ours if each.same_winner < count]
+    own = (each for each in results if each.contestant in OURS)
+    wrong = [each.contestant.name for each in own if each.same_winner < count]
     for name in wrong:
         print(f"{name} chose other trees than {REFERENCE}", file=sys.stderr)
     return 1 if wrong else 0
@@ -125,8 +125,8 @@ def check_authors(arguments: argparse.Namespace, setting: Setting) -> str:
     largest, in_halves = 0.0, 0
     for checkpoint in setting.checkpoints:
         scorer = AuthorsScorer(arguments.authors, checkpoint, arguments.authors_memory)
-        ours = contestants.token_scores(checkpoint, shortest, contestants.straightforward).T
-        for row, theirs in zip(ours, scorer.token_scores(shortest), strict=True):
+        own = contestants.token_scores(checkpoint, shortest, contestants.straightforward).T
+        for row, theirs in zip(own, scorer.token_scores(shortest), strict=True):
             expected = np.log(np.exp(row[: len(theirs)]) + 1e-8)
             largest = max(largest, float(np.abs(expected - theirs).max()))
         parts = [halved(sentence.ids, scorer.most_positions) for sentence in setting.sentences]

@@ -106,25 +106,25 @@ def to_authors(model: LanguageModel) -> dict[str, Tensor]:
     name the mixture's parts by the layer they come from.
     """
     counts = components_by_layer(model.config)
-    ours = model.state_dict()
+    weights = model.state_dict()
     theirs = {
-        "encoder.weight": ours["embedding"],
-        "decoder.weight": ours["embedding"],
-        "decoder.bias": ours["decoder_bias"],
+        "encoder.weight": weights["embedding"],
+        "decoder.weight": weights["embedding"],
+        "decoder.bias": weights["decoder_bias"],
     }
     for layer in range(LAYERS):
-        bias = ours[f"layers.{layer}.bias"]
-        theirs[f"rnns.{layer}.weight_ih_l0"] = ours[f"layers.{layer}.input_weight"]
-        theirs[f"rnns.{layer}.weight_hh_l0"] = ours[f"layers.{layer}.recurrent_weight"]
+        bias = weights[f"layers.{layer}.bias"]
+        theirs[f"rnns.{layer}.weight_ih_l0"] = weights[f"layers.{layer}.input_weight"]
+        theirs[f"rnns.{layer}.weight_hh_l0"] = weights[f"layers.{layer}.recurrent_weight"]
         theirs[f"rnns.{layer}.bias_ih_l0"] = bias
         theirs[f"rnns.{layer}.bias_hh_l0"] = torch.zeros_like(bias)
     for layer, (name, components) in enumerate(zip(PROJECTIONS, counts, strict=True)):
         if components:
             for part in ("weight", "bias"):
-                theirs[f"{name}.{part}"] = ours[f"projections.{layer}.{part}"]
+                theirs[f"{name}.{part}"] = weights[f"projections.{layer}.{part}"]
     # A single softmax has weight 1, whatever its logit.
-    nothing = ours["embedding"].new_zeros(1, model.config.hidden_sizes[-1])
-    theirs["prior.weight"] = ours.get("mixture_weights.weight", nothing)
+    nothing = weights["embedding"].new_zeros(1, model.config.hidden_sizes[-1])
+    theirs["prior.weight"] = weights.get("mixture_weights.weight", nothing)
     return theirs
 
 

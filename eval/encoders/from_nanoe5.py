@@ -95,8 +95,8 @@ def main() -> int:
     reader.place += skipped
     tensors = _tensors(reader)
     weights = {
-        f"embeddings.{theirs}.weight": tensors[ours][: rows * size].view(rows, size)
-        for ours, theirs, rows in (
+        f"embeddings.{theirs}.weight": tensors[own][: rows * size].view(rows, size)
+        for own, theirs, rows in (
             ("emb.word", "word_embeddings", known),
             ("emb.pos", "position_embeddings", positions),
             ("emb.type", "token_type_embeddings", 1),
@@ -105,8 +105,8 @@ def main() -> int:
     for number in range(-1, arguments.layers):
         prefix = f"encoder.layer.{number}." if number >= 0 else "embeddings."
         parts = _NAMES if number >= 0 else {"ln": "LayerNorm"}
-        for ours, theirs in parts.items():
-            name = f"l{number}.{ours}" if number >= 0 else f"emb.{ours}"
+        for own, theirs in parts.items():
+            name = f"l{number}.{own}" if number >= 0 else f"emb.{own}"
             bias = tensors[f"{name}.b"]
             weight = tensors[f"{name}.w"]
             is_norm = len(weight) == len(bias)

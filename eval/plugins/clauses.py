@@ -55,9 +55,9 @@ def row(file: str, model: str) -> tuple[str, ...]:
         count(nodes, spans_of_nodes(gold), spans_of_nodes(parsed))
         right = {each.span: each for each in found(gold)}
         probable = answer.certainty.probabilities
-        ours = [placed(each, lambda words: words, probable) for each in found(parsed)]
-        count(spans, list(right), [each.span for each in ours])
-        for each in ours:
+        own = [placed(each, lambda words: words, probable) for each in found(parsed)]
+        count(spans, list(right), [each.span for each in own])
+        for each in own:
             calibration.append((each.probability or 0.0, each.span in right))
             if (other := right.get(each.span)) is not None:
                 same["kind"] += each.kind == other.kind

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
     for beam in arguments.beam:
         for number, story in enumerate(stories, 1):
             kept = arguments.keep / f"{beam}-{number}.tsv" if arguments.keep else None
-            values = ours(story.words, arguments.models, beam, arguments.threads, kept)
+            values = own_surprisals(story.words, arguments.models, beam, arguments.threads, kept)
             for name, column in zip(_OURS, np.array(values).T, strict=True):
                 story.columns[f"{name} {beam}"] = column
     results = compared(stories, arguments.beam)
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> None:
         save_figure(figure, picture)
 
 
-def ours(
+def own_surprisals(
     words: Sequence[str], models: ModelNames | None, beam: int, threads: int, kept: Path | None
 ) -> list[tuple[float, ...]]:
     """Return the values of ``_OURS`` for each word of a story, from the file ``kept`` if it

@@ -80,16 +80,16 @@ class MessageHandler(logging.Handler):
 @contextlib.contextmanager
 def logged_messages() -> Iterator[None]:
     """Print log records until the context ends."""
-    root, ours = logging.getLogger(), logging.getLogger("reranker")
-    handler, level = MessageHandler(), ours.level
+    root, package = logging.getLogger(), logging.getLogger("reranker")
+    handler, level = MessageHandler(), package.level
     handler.setFormatter(logging.Formatter("rerank: %(message)s"))
     root.addHandler(handler)
-    ours.setLevel(logging.INFO)
+    package.setLevel(logging.INFO)
     try:
         yield
     finally:
         root.removeHandler(handler)
-        ours.setLevel(level)
+        package.setLevel(level)
 
 
 @contextlib.contextmanager

@@ -65,8 +65,8 @@ def test_their_model_with_our_weights_computes_what_ours_does() -> None:
     assert {name: tuple(weight.shape) for name, weight in state.items()} == their_shapes()
     words = torch.tensor([3, 0, 6, 6, 1])
     features, _ = model(words.unsqueeze(1), model.initial_state(1))
-    ours = model.log_probabilities(features)[:, 0].exp()
-    assert torch.allclose(ours, their_probabilities(state, words), atol=1e-6)
+    own = model.log_probabilities(features)[:, 0].exp()
+    assert torch.allclose(own, their_probabilities(state, words), atol=1e-6)
 
 
 def test_a_single_softmax_has_a_weight_of_no_effect() -> None:

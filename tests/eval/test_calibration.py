@@ -17,8 +17,8 @@ calibration = module("calibration.py")
 def test_the_error_by_hand() -> None:
     """In the bin of 0.9 and 0.95, the mean is 0.925 and one of two is right: 0.425; in that of 0.2,
     none of one: 0.2. Weighted, (2 x 0.425 + 0.2) / 3."""
-    said, right = np.array([0.9, 0.95, 0.2]), np.array([True, False, False])
-    assert calibration.error(said, right) == pytest.approx((2 * 0.425 + 0.2) / 3)
+    predicted, right = np.array([0.9, 0.95, 0.2]), np.array([True, False, False])
+    assert calibration.error(predicted, right) == pytest.approx((2 * 0.425 + 0.2) / 3)
     assert calibration.error(np.array([1.0, 0.0]), np.array([True, False])) == 0
 
 

@@ -72,7 +72,7 @@ def test_the_tagger_learns_and_all_else_stays(folder: Path) -> None:
 )
 def test_what_cannot_be_used_is_refused(folder: Path, flags: list[str], message: str) -> None:
     before = (folder / "before.pt").read_bytes()
-    said = trained(folder, *flags, status=2).stderr
-    assert said.startswith("tagger: ") and message in said
+    messages = trained(folder, *flags, status=2).stderr
+    assert messages.startswith("tagger: ") and message in messages
     assert (folder / "before.pt").read_bytes() == before
     assert not (folder / "after.pt").exists()

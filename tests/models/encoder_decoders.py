@@ -79,8 +79,8 @@ def restated(
     config = model.config
     inputs = [model.encoder.embedding[list(features)].sum(0) for features in sentence]
     states = []
-    for ahead, back in zip(model.encoder.forwards, model.encoder.backwards, strict=True):
-        left, left_last = _lstm(ahead, inputs)
+    for forward, back in zip(model.encoder.forwards, model.encoder.backwards, strict=True):
+        left, left_last = _lstm(forward, inputs)
         right, right_last = _lstm(back, inputs[::-1])
         inputs = [one + other for one, other in zip(left, right[::-1], strict=True)]
         states.append([one + other for one, other in zip(left_last, right_last, strict=True)])

@@ -152,15 +152,15 @@ def test_table_4_2_of_the_thesis(row: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "size", "ours", "whole", "rest"),
+    ("words", "size", "own", "whole", "rest"),
     [(PTB, 277, 6.4, 6.7, 3.9), (WIKIPEDIA, 296, 46.6, 47.0, 24.2)],  # 47.0 in Table 4.5
 )
 def test_lstmn_is_short_by_four_square_matrices(
-    words: int, size: int, ours: float, whole: float, rest: float
+    words: int, size: int, own: float, whole: float, rest: float
 ) -> None:
     # The thesis counts an implementation that it does not describe. Gates that read h_(t-1) beside
     # x_t and the recalled state would have these 4 k^2 weights; Cheng et al.'s equation 7 has none.
     model = thesis("lstmn", words, size, size)
-    assert millions(count(model)) == ours
+    assert millions(count(model)) == own
     assert millions(count(model) + 4 * size**2) == whole
     assert millions(count(model) + 4 * size**2 - word_representations(model)) == rest

@@ -66,9 +66,9 @@ def slowly(
         inputs.append(torch.cat([model.embedding[row], model.vectors[vector], spelling]))
     if read:
         inputs = [torch.cat(pair) for pair in zip(inputs, read, strict=True)]
-    for ahead, back in zip(model.forwards, model.backwards, strict=True):
-        assert isinstance(ahead, LstmLayer) and isinstance(back, LstmLayer)
-        both = lstm(ahead, inputs), lstm(back, inputs[::-1])[::-1]
+    for forward, back in zip(model.forwards, model.backwards, strict=True):
+        assert isinstance(forward, LstmLayer) and isinstance(back, LstmLayer)
+        both = lstm(forward, inputs), lstm(back, inputs[::-1])[::-1]
         inputs = [torch.cat(pair) for pair in zip(*both, strict=True)]
     ahead_read, back_read = both
     ends = [torch.cat(pair) for pair in zip(ahead_read[:-1], back_read[1:], strict=True)]

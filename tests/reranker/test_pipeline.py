@@ -196,22 +196,22 @@ def test_one_kind_of_result() -> None:
 
 
 def test_a_closed_reranker_has_let_go_of_its_models() -> None:
-    with Reranker([untrained(1)]) as ours:
-        model = weakref.ref(ours.members[0].model)
-        assert ours.rerank(CANDIDATES).best
+    with Reranker([untrained(1)]) as own:
+        model = weakref.ref(own.members[0].model)
+        assert own.rerank(CANDIDATES).best
     gc.collect()
-    assert ours.members == () and model() is None
-    for ask in (lambda: ours.rerank(CANDIDATES), lambda: ours.score(CANDIDATES)):
+    assert own.members == () and model() is None
+    for ask in (lambda: own.rerank(CANDIDATES), lambda: own.score(CANDIDATES)):
         with pytest.raises(InputError, match="this Reranker is closed: load it again"):
             ask()
-    ours.close()
+    own.close()
 
 
 @pytest.mark.parametrize("ranked", [0, 1])
 def test_rankings_of_a_closed_reranker_say_that_it_is_closed(ranked: int) -> None:
     """Lists that are ranked one by one outlive the ``with`` statement that they were asked in."""
-    with Reranker([untrained(1)], threads=1) as ours:
-        rankings = ours.rerank_lists(itertools.repeat(CANDIDATES))
+    with Reranker([untrained(1)], threads=1) as own:
+        rankings = own.rerank_lists(itertools.repeat(CANDIDATES))
         assert all(each.best for each in itertools.islice(rankings, ranked))
     with pytest.raises(InputError, match="this Reranker is closed: load it again"):
         list(rankings)

@@ -148,11 +148,11 @@ def test_files_of_other_kinds_are_refused_by_name(reader: str, capsys: Capture) 
         examples = [each for each in examples if each.name != "utf16.txt"]
     if reader not in OF_TEXT:
         examples = [each for each in examples if each.name.removeprefix("late-") not in READ]
-    said = {each.name: refusal(read, each, capsys) for each in examples}
+    messages = {each.name: refusal(read, each, capsys) for each in examples}
     wrong = {
-        each.name: said[each.name]
+        each.name: messages[each.name]
         for each in examples
-        if each.looks_like not in said[each.name].partition("looks like ")[2]
+        if each.looks_like not in messages[each.name].partition("looks like ")[2]
     }
     assert not wrong
 
@@ -160,18 +160,18 @@ def test_files_of_other_kinds_are_refused_by_name(reader: str, capsys: Capture) 
 @pytest.mark.parametrize("reader", [*OF_TREES, *OF_BOTH])
 def test_treebanks_are_read(reader: str, capsys: Capture) -> None:
     read = {**OF_TREES, **OF_BOTH}[reader]
-    said = {each.name: refusal(read, each, capsys) for each in TREEBANKS}
+    messages = {each.name: refusal(read, each, capsys) for each in TREEBANKS}
     if reader in ("tune", "--nbest --format bllip"):  # these want lists
-        assert all(said.values())
+        assert all(messages.values())
     else:
-        assert [name for name in said if "looks like" in said[name]] == []
+        assert [name for name in messages if "looks like" in messages[name]] == []
 
 
 @pytest.mark.parametrize("reader", [each for each in OF_TEXT if each != "Python, lines"])
 def test_trees_are_no_text(reader: str, capsys: Capture) -> None:
     for example in LISTS + TREES:
-        said = refusal(OF_TEXT[reader], example, capsys)
-        assert "looks like trees; to rank them, rerank --nbest" in said, example.name
+        messages = refusal(OF_TEXT[reader], example, capsys)
+        assert "looks like trees; to rank them, rerank --nbest" in messages, example.name
 
 
 @pytest.mark.parametrize("reader", ["parse", "surprisal"])

@@ -112,8 +112,8 @@ def needed(package: str, *extras: str) -> set[str]:
 def test_requirements_have_hashes_and_are_complete(torch: str) -> None:
     versions = pinned("rerank.txt") | pinned(f"torch-{torch}.txt")
     of_cuda = {name for name in needed("torch") if re.match("nvidia|cuda|triton", name)}
-    ours = {"parse-reranker", "editables"}  # the latter is how a checkout is installed, with -e
-    assert needed("parse-reranker", "traces") - ours - of_cuda <= versions.keys()
+    own = {"parse-reranker", "editables"}  # the latter is how a checkout is installed, with -e
+    assert needed("parse-reranker", "traces") - own - of_cuda <= versions.keys()
     constraints = dict(
         line.split("==")
         for line in (ROOT / "constraints.txt").read_text().splitlines()

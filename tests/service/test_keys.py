@@ -171,8 +171,10 @@ def test_who_asked(closed: Server, outside: httpx.Client, key: str, label: str) 
 
 
 def test_a_proxy_that_passes_on_no_address(closed: Server, outside: httpx.Client) -> None:
-    for number, (said, client) in enumerate([("nonsense", "unknown"), ("fe80::1%x y", "fe80::1")]):
-        headers = {"X-Forwarded-For": said, "X-Request-ID": f"odd-{number}"}
+    for number, (address, client) in enumerate(
+        [("nonsense", "unknown"), ("fe80::1%x y", "fe80::1")]
+    ):
+        headers = {"X-Forwarded-For": address, "X-Request-ID": f"odd-{number}"}
         outside.get("/info", headers=headers)
         assert closed.logged("request", request_id=f"odd-{number}")["client"] == client
 

@@ -82,8 +82,8 @@ def read_set(path: Path, name: str) -> PassageSet:
         else:
             passages.append(LinearTree(each, (*each, EOS)))
     if not passages:
-        said = f"; {refused[0]}" if refused else ""
-        raise InputError(f"{path}: contains no passage of two words or more{said}")
+        reason = f"; {refused[0]}" if refused else ""
+        raise InputError(f"{path}: contains no passage of two words or more{reason}")
     return PassageSet(name, passages, refused)
 
 

@@ -62,17 +62,17 @@ def is_doubtful(place: Place) -> bool:
 def in_words(place: Place) -> str:
     """Return HTML that says what is suspicious about a place."""
     labels = f"<b>{escape(place.gold)}</b>" if place.gold else "no bracket"
-    said = [f"{labels} around “{escape(place.words)}”"]
+    parts = [f"{labels} around “{escape(place.words)}”"]
     if place.probability is not None:
-        said.append(f"probability {_rounded(place.probability)}")
+        parts.append(f"probability {_rounded(place.probability)}")
     if place.likely and place.likely_probability is not None:
         likely = f"<b>{escape(place.likely)}</b> ({_rounded(place.likely_probability)})"
-        said.append(f"the parser expects {likely}")
+        parts.append(f"the parser expects {likely}")
     if place.others:
-        said.append(f"of {place.occurrences} places with these words, {place.others} differ")
+        parts.append(f"of {place.occurrences} places with these words, {place.others} differ")
     if place.is_alone:
-        said.append("no other place has these labels")
-    return f"{said[0]}: {'; '.join(said[1:])}"
+        parts.append("no other place has these labels")
+    return f"{parts[0]}: {'; '.join(parts[1:])}"
 
 
 def _rounded(value: float) -> str:

@@ -164,11 +164,11 @@ class _Sentence:
         verbs, subject = self._verbs(core), None
         phrases = [child for child in self.children[core] if self.labels[child]]
         parts = [each for each in phrases if self.labels[each] not in ("ADVP", "PP", "PRN")]
-        said = verbs
+        predicate = verbs
         if self._is_coordination(core):
             return None, ()
         if not verbs:  # a small clause
-            subject, said = parts[0] if len(parts) > 1 else None, phrases[-1:]
+            subject, predicate = parts[0] if len(parts) > 1 else None, phrases[-1:]
         else:
             nouns = [each for each in parts if self.labels[each] in _NOUNS]
             before = [each for each in parts if each < verbs[0]]
@@ -182,8 +182,8 @@ class _Sentence:
             elif self._opening(head) == "who":  # *who* came
                 subject = next((n for n in range(head + 1, core) if self.labels[n]), None)
             if self.labels[verbs[0]] != "VP" and len(verbs) == 1:  # Is it *so*?
-                said = [*verbs, *[each for each in phrases if each > (subject or core)][:1]]
-        return None if subject is None else self.span(subject), tuple(map(self.span, said))
+                predicate = [*verbs, *[each for each in phrases if each > (subject or core)][:1]]
+        return None if subject is None else self.span(subject), tuple(map(self.span, predicate))
 
     def _is_finite(self, head: int, kind: str, subject: Range | None) -> bool:
         tag = self._first_verb(self._core(head))

@@ -17,8 +17,8 @@ for path in sys.argv[1:]:
     before, began = megabytes("VmRSS"), time.process_time()
     try:
         load_checkpoint(path)
-        said = "loaded"
+        outcome = "loaded"
     except CheckpointError as error:
-        said = str(error)
+        outcome = str(error)
     peak, seconds = megabytes("VmHWM") - before, time.process_time() - began
-    print(json.dumps([said, peak, seconds]), flush=True)
+    print(json.dumps([outcome, peak, seconds]), flush=True)

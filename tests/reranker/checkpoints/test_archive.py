@@ -48,10 +48,10 @@ def test_no_file_takes_much_more_than_its_size(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     sound, *bombs = map(json.loads, done.stdout.splitlines())
     assert sound[0] == "loaded"
-    for path, (_, reason), (said, megabytes, seconds) in zip(
+    for path, (_, reason), (message, megabytes, seconds) in zip(
         paths, BOMBS.values(), bombs, strict=True
     ):
-        assert said.startswith(f"{path}: ") and f"({reason}" in said
+        assert message.startswith(f"{path}: ") and f"({reason}" in message
         assert megabytes < 60 and seconds < 10 * sound[2], (path.name, megabytes, seconds)
 
 
@@ -140,13 +140,13 @@ def test_every_shipped_checkpoint_has_a_hash() -> None:
 
 def test_what_torch_reads_is_what_we_read(path: Path) -> None:
     for file in (path, *sorted(ROOT.glob("ckpt/*.pt"))):
-        theirs, ours = torch.load(file, weights_only=True), read_archive(file).content
-        assert theirs.keys() == ours.keys()
+        theirs, own = torch.load(file, weights_only=True), read_archive(file).content
+        assert theirs.keys() == own.keys()
         for name in theirs.keys() - {"weights", "word_classes"}:
-            assert theirs[name] == ours[name]
+            assert theirs[name] == own[name]
         for name, weight in theirs["weights"].items():
-            assert torch.equal(weight, ours["weights"][name])
-            assert weight.dtype == ours["weights"][name].dtype
+            assert torch.equal(weight, own["weights"][name])
+            assert weight.dtype == own["weights"][name].dtype
 
 
 def test_another_file_than_the_expected_one_is_not_read(path: Path) -> None:

@@ -52,9 +52,9 @@ def test_float32_comes_back_exactly(path: Path, model: AwdLstmDoc) -> None:
     assert not any(weight.requires_grad for weight in weights.values())
 
     tokens = torch.tensor([[0], [4], [6]])
-    ours, _ = checkpoint.model(tokens, checkpoint.model.initial_state(1))
+    own, _ = checkpoint.model(tokens, checkpoint.model.initial_state(1))
     theirs, _ = model.eval()(tokens, model.initial_state(1))
-    assert torch.equal(ours.components, theirs.components)
+    assert torch.equal(own.components, theirs.components)
 
 
 def test_float16_comes_back_rounded_as_float32(tmp_path: Path, model: AwdLstmDoc) -> None:

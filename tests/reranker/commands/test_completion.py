@@ -80,22 +80,22 @@ def test_fish(words: str, expected: set[str], tmp_path: Path, capsys: Capture) -
 )
 def test_zsh(words: str, expected: str, tmp_path: Path, capsys: Capture) -> None:
     path = script("zsh", tmp_path / "_rerank", capsys)
-    ours, theirs = pty.openpty()
+    own_end, theirs = pty.openpty()
     shell = subprocess.Popen(
         ["zsh", "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     )
     os.close(theirs)
-    os.write(ours, f"{ZSH.format(folder=path.parent)}{words}\t\n exit\n".encode())
+    os.write(own_end, f"{ZSH.format(folder=path.parent)}{words}\t\n exit\n".encode())
     text = ""
     try:
         while f"completed: {expected}" not in text:
-            ready, _, _ = select.select([ours], [], [], PATIENCE)
+            ready, _, _ = select.select([own_end], [], [], PATIENCE)
             assert ready, text
-            text += os.read(ours, 1 << 16).decode(errors="replace")
+            text += os.read(own_end, 1 << 16).decode(errors="replace")
     finally:
         shell.kill()
         shell.wait()
-        os.close(ours)
+        os.close(own_end)
 
 
 @pytest.mark.plugins

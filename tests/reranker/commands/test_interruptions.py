@@ -254,8 +254,8 @@ def check(killed: Killed, number: signal.Signals, out: Path, expected: str) -> N
     else:
         assert killed.status == 130
         if killed.last_line != "rerank: interrupted":  # before it examined the existing files
-            said = said_to_be_kept(killed.last_line)
-            assert killed.kept - said in (0, 1)  # struck between the two
+            reported = said_to_be_kept(killed.last_line)
+            assert killed.kept - reported in (0, 1)  # struck between the two
 
 
 def test_input_shorter_than_what_was_written_is_refused(

@@ -332,8 +332,8 @@ def test_a_killed_search_resumes(
             assert process.stderr is not None
             messages = process.stderr.read().decode()
         kept = lines("out.journal") - 1  # its records are in out.part as well
-    said = re.search(r"rerank: interrupted; (\d+) sentences are kept", messages)
-    assert said is not None and kept - 1 <= int(said[1]) <= kept  # one may just be written
+    reported = re.search(r"rerank: interrupted; (\d+) sentences are kept", messages)
+    assert reported is not None and kept - 1 <= int(reported[1]) <= kept  # one may just be written
     with standard_input(given):
         assert main([*command, "--out", "out", "--resume"]) == 1
     assert f"rerank: resuming after sentence {kept}\n" in capsys.readouterr().err

@@ -113,8 +113,8 @@ class Reader(Source[Any]):
 
     def _read(self, lists: int, at_a_time: int) -> Iterator[int]:
         for number in range(lists):
-            ahead = number // at_a_time + 1
-            self._position = min(100 * lists, 100 * at_a_time * ahead)
+            batches = number // at_a_time + 1
+            self._position = min(100 * lists, 100 * at_a_time * batches)
             yield number
 
 

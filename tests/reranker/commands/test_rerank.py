@@ -93,8 +93,8 @@ def test_repaired_candidates_count_whether_they_are_written_or_not(
     file = write(tmp_path / "n.txt", bllip((*broken, *CANDIDATES[3:])))
     arguments = ["--nbest", file, "--models", *models, "--repair", "--output", output]
     assert main(arguments) == 0
-    said = capsys.readouterr().err
-    assert said.endswith(f"; {len(CANDIDATES)} candidates ranked, 3 of them repaired\n")
+    summary = capsys.readouterr().err
+    assert summary.endswith(f"; {len(CANDIDATES)} candidates ranked, 3 of them repaired\n")
 
 
 def test_gold_table(tmp_path: Path, models: list[str], capsys: Capture) -> None:

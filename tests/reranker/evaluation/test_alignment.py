@@ -18,7 +18,7 @@ def places(file: str, *words: str) -> list[TreeText]:
     return [TreeText(file, number, text) for number, text in enumerate(texts, 1)]
 
 
-def said(gold: list[TreeText], test: list[TreeText]) -> list[str]:
+def explained(gold: list[TreeText], test: list[TreeText]) -> list[str]:
     collins = Parameters.collins()
     pairs = zip(gold, test, strict=True)
     scores = [score_pair(one.text, other.text, collins) for one, other in pairs]
@@ -48,7 +48,7 @@ def test_numbers_that_do_not_agree() -> None:
 
 def test_the_first_ten_the_rest_counted_and_a_guess() -> None:
     words = [f"word{number}" for number in range(1_200)]
-    found = said(places("gold", *words), places("test", words[-1], *words[:-1]))
+    found = explained(places("gold", *words), places("test", words[-1], *words[:-1]))
     assert len(found) == 12
     assert found[0] == "test:1: error: gold word 'word0', test word 'word1199'"
     assert found[9].startswith("test:10: error: ")
@@ -60,8 +60,8 @@ def test_the_first_ten_the_rest_counted_and_a_guess() -> None:
 
 def test_nothing_is_guessed_where_words_differ_otherwise() -> None:
     gold, test = places("gold", "tea", "milk", "tea"), places("test", "tea", "oil", "tea")
-    assert said(gold, test) == ["test:2: error: gold word 'milk', test word 'oil'"]
-    assert said(gold, gold) == list(shift(gold, test)) == []
+    assert explained(gold, test) == ["test:2: error: gold word 'milk', test word 'oil'"]
+    assert explained(gold, gold) == list(shift(gold, test)) == []
 
 
 def test_traces_are_no_words() -> None:

@@ -101,7 +101,7 @@ def test_what_cannot_be_repaired(text: str, code: str) -> None:
 
 
 def test_other_notations_are_repaired_as_ever() -> None:
-    ours, authors = (
+    own, authors = (
         accept(
             RawList("a", 1, [RawCandidate(1, "(S (NP It) runs now .")]),
             ReadingRules("test", Notation.BARE, repair=repair),
@@ -109,4 +109,4 @@ def test_other_notations_are_repaired_as_ever() -> None:
         )
         for repair in (True, "authors")
     )
-    assert ours == authors and ours.candidates[0].is_repaired
+    assert own == authors and own.candidates[0].is_repaired

@@ -58,8 +58,11 @@ def test_a_long_first_list_is_read_as_berkeley_s_with_the_hint_s_help(
     path = tmp_path / "lists.txt"
     path.write_text(f"{RUNS}\n{FLAT}\n" * 250 + f"\n{GO}\n\n")
     assert main(["validate", str(path)]) == 0
-    said = capsys.readouterr().err
-    assert said == f"rerank: {TRY.replace('every list', f'each of the first {HINT_LISTS} lists')}\n"
+    messages = capsys.readouterr().err
+    assert (
+        messages
+        == f"rerank: {TRY.replace('every list', f'each of the first {HINT_LISTS} lists')}\n"
+    )
     assert main(["validate", str(path), "--format", "berkeley"]) == 0
     output = capsys.readouterr()
     assert re.search(r"in the longest list +500\n", output.out)

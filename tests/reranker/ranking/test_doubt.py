@@ -30,7 +30,7 @@ class Case(NamedTuple):
     doubtful: tuple[int, int, str]
     probability: float
     trees: tuple[str, ...]
-    said: tuple[str, int | None] | None
+    expected: tuple[str, int | None] | None
     others: tuple[tuple[tuple[int, int, str], float], ...] = ()
 
 
@@ -96,7 +96,7 @@ def ranking_of(case: Case) -> Ranking:
 @pytest.mark.parametrize("name", CASES)
 def test_the_doubt_about_a_tree(name: str) -> None:
     doubt = ranking_of(CASES[name]).doubt
-    assert ((doubt.text, doubt.other) if doubt else None) == CASES[name].said
+    assert ((doubt.text, doubt.other) if doubt else None) == CASES[name].expected
 
 
 def test_words_of_the_sentence_are_every_second_part() -> None:

@@ -142,10 +142,10 @@ def test_every_tree_survives_text_and_nltk(tree: Tree) -> None:
 
 def test_nltk_agrees_on_the_tree() -> None:
     theirs = nltk.Tree.fromstring(IT_RUNS)
-    ours = Tree.from_nltk(theirs)
-    assert ours == Tree.from_string(IT_RUNS)
-    assert ours.to_nltk() == theirs
-    assert ours.leaves() == theirs.leaves()
+    own = Tree.from_nltk(theirs)
+    assert own == Tree.from_string(IT_RUNS)
+    assert own.to_nltk() == theirs
+    assert own.leaves() == theirs.leaves()
 
 
 def test_an_nltk_tree_within_itself_is_refused() -> None:

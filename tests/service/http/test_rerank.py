@@ -178,13 +178,13 @@ def test_one_list_in_the_shape_of_cohere(http: httpx.Client) -> None:
     documents = [*CANDIDATES[:3], "(broken"]
     whole = http.post("/rerank", json={"sentences": [{"candidates": documents}]}).json()
     ranking = whole["sentences"][0]["ranking"]
-    ours = [(one["index"], one["relevance_score"]) for one in ranking]
+    own = [(one["index"], one["relevance_score"]) for one in ranking]
     body = {"model": "any", "query": "We saw the man with eyes .", "documents": documents}
     answer = http.post("/rerank", json={**body, "top_n": 2}).json()
     schemas.DocumentsAnswer.model_validate(answer)
     results = answer["results"]
-    assert [(one["index"], one["relevance_score"]) for one in results] == ours[:2]
-    assert [one["document"]["text"] for one in results] == [documents[i] for i, _ in ours[:2]]
+    assert [(one["index"], one["relevance_score"]) for one in results] == own[:2]
+    assert [one["document"]["text"] for one in results] == [documents[i] for i, _ in own[:2]]
     assert [one["index"] for one in answer["rejected"]] == [3]
     # A query tells the words of trees that hide them.
     hidden = "(S (NP XX )NP (VP XX )VP . )S"

@@ -57,12 +57,12 @@ def test_one_tree_is_shown_and_how_sure_it_is(page: Page, address: str) -> None:
 
 def test_a_doubtful_bracket_is_named_and_its_other_reading_shown(page: Page, address: str) -> None:
     show_tree(page, SENTENCE)
-    said = text_of(page, "#doubt")
+    shown = text_of(page, "#doubt")
     probability = min(each[3] for each in answer(address, SENTENCE)["brackets"] if each[3] > 0.5)
-    assert said.startswith("with the telescope goes with the man: ")
-    shares = [int(word) for word in said.replace(",", "").split() if word.isdigit()]
+    assert shown.startswith("with the telescope goes with the man: ")
+    shares = [int(word) for word in shown.replace(",", "").split() if word.isdigit()]
     assert shares[0] == pytest.approx(100 * probability, abs=0.51)
-    assert ", with saw: " in said and 0 < shares[1] <= 100 - shares[0]
+    assert ", with saw: " in shown and 0 < shares[1] <= 100 - shares[0]
     page.keyboard.press("Tab")  # the keyboard is enough
     page.focus("#other-reading")
     page.keyboard.press("Enter")

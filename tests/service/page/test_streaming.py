@@ -60,8 +60,8 @@ def test_a_long_list_shows_progress_and_can_be_cancelled(page: Page, address: st
     assert bar[1] == SENTENCES and 0 < bar[0] < SENTENCES
     page.click("#cancel")
     page.wait_for_selector("#progress", state="hidden")
-    listed, said = counts(page)
-    assert 0 < listed == said < SENTENCES
+    listed, announced = counts(page)
+    assert 0 < listed == announced < SENTENCES
     page.click(f"#sentence-{listed - 1}")
     assert text_of(page, "#verdict-statement")
     # The server is free for the next list.
@@ -80,8 +80,8 @@ def test_a_server_that_ends_on_the_way_is_reported(
         start(page)
         server.process.kill()
         page.locator("#message", has_text="broke off").wait_for(timeout=PATIENCE)
-        listed, said = counts(page)
-        assert 0 < listed == said < SENTENCES
+        listed, announced = counts(page)
+        assert 0 < listed == announced < SENTENCES
         assert text_of(page, "#verdict-statement")
 
 

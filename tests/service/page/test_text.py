@@ -320,13 +320,13 @@ def test_brackets_that_are_typed_are_trees(page: Page) -> None:
     first, second = CANDIDATES[:2]
     parse(page, f"{first}\n{second}\n")
     assert text_of(page, "#summary").startswith("Your trees: 2 sentences")
-    for text, place, said in (
+    for text, place, message in (
         (first[:-2], 0, "is not closed; \u201c))\u201d is missing."),
         (f"{first})", len(first), "closes nothing."),
     ):
         page.fill("#text", text)
         page.click("#parse")
-        page.locator("#message", has_text=said).wait_for()
+        page.locator("#message", has_text=message).wait_for()
         selected = "({selectionStart: start, selectionEnd: end}) => [start, end]"
         chosen = page.locator("#text").evaluate(selected)
         assert chosen == [place, place + 1]

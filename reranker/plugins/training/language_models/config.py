@@ -7,7 +7,7 @@ from typing import Literal
 
 from reranker.models import ARCHITECTURES, AwdLstmDoc, Config, LanguageModel
 from reranker.plugins.training.corpus.tree_files import Reads
-from reranker.plugins.training.language_models.start import Start
+from reranker.plugins.training.language_models.start import Initialisation
 from reranker.plugins.training.loop.config import RunConfig
 
 
@@ -23,7 +23,7 @@ class TrainingConfig(RunConfig):
     recipe: Literal["fast", "paper", "thesis"] = "fast"
     text: bool = False  # running text instead of trees
     reads: Reads = "words"  # of trees; with tags, each word is replaced by its tag
-    start: Start = "fast"  # how weights are initialised
+    start: Initialisation = "fast"  # how weights are initialised
     direction: Literal["forward", "backward"] = "forward"  # trees are read from start or end
     word_classes: int = 256  # of similar words; only with word vectors
     batch_size: int = 12  # paper, thesis: columns of the stream

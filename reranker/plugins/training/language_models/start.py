@@ -12,10 +12,10 @@ from reranker.models import LanguageModel
 from reranker.models.layer import LstmLayer
 from reranker.models.lstmn import LstmnLayer
 
-Start = Literal["fast", "doc", "thesis", "choe-charniak"]
+Initialisation = Literal["fast", "doc", "thesis", "choe-charniak"]
 
 
-def start(model: LanguageModel, how: Start, counts: Tensor) -> None:
+def start(model: LanguageModel, how: Initialisation, counts: Tensor) -> None:
     """Set the weights of a new model; ``counts`` [V] are those of its symbols in training.
 
     ``fast`` learns fastest (docs/research/training.md): the model's own initialisation, with an
@@ -77,7 +77,7 @@ def _forget_nothing(bias: Tensor) -> None:
     bias[size : 2 * size] = 1.0
 
 
-_STARTS: dict[Start, Callable[[LanguageModel], None]] = {
+_STARTS: dict[Initialisation, Callable[[LanguageModel], None]] = {
     "doc": _doc,
     "thesis": _thesis,
     "choe-charniak": _choe_charniak,

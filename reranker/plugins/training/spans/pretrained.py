@@ -138,7 +138,7 @@ def _config(path: Path) -> tuple[PieceConfig, int]:
     offset = _FIRST_POSITION[kind]
     try:
         config = PieceConfig(
-            **{ours: settings[theirs] for ours, theirs in _SETTINGS.items()},
+            **{own: settings[theirs] for own, theirs in _SETTINGS.items()},
             positions=min(_POSITIONS, settings["max_position_embeddings"] - offset),
             dropout=settings.get("hidden_dropout_prob", 0.1),
             norm_epsilon=settings.get("layer_norm_eps", 1e-12),
@@ -184,22 +184,22 @@ def _weights(path: Path, config: PieceConfig, offset: int) -> dict[str, Tensor]:
 
 def _renamed(theirs: dict[str, Tensor], config: PieceConfig, offset: int) -> dict[str, Tensor]:
     positions = theirs["embeddings.position_embeddings.weight"][offset:][: config.positions]
-    ours = {"embedding": theirs["embeddings.word_embeddings.weight"]}
+    own = {"embedding": theirs["embeddings.word_embeddings.weight"]}
     if config.distance_classes:
-        ours["positions"] = positions
-        ours["distances"] = theirs["encoder.relative_attention_bias.weight"]
+        own["positions"] = positions
+        own["distances"] = theirs["encoder.relative_attention_bias.weight"]
     else:
-        ours["positions"] = positions + theirs["embeddings.token_type_embeddings.weight"][0]
+        own["positions"] = positions + theirs["embeddings.token_type_embeddings.weight"][0]
     for kind in ("weight", "bias"):
-        ours[f"norm.{kind}"] = theirs[f"embeddings.LayerNorm.{kind}"]
+        own[f"norm.{kind}"] = theirs[f"embeddings.LayerNorm.{kind}"]
         for number in range(config.layers):
             before, after = f"encoder.layer.{number}", f"layers.layers.{number}"
             attention = [
                 f"{before}.attention.self.{part}.{kind}" for part in ("query", "key", "value")
             ]
-            ours[f"{after}.self_attn.in_proj_{kind}"] = torch.cat(
+            own[f"{after}.self_attn.in_proj_{kind}"] = torch.cat(
                 [theirs[name] for name in attention]
             )
-            for theirs_name, ours_name in _NAMES.items():
-                ours[f"{after}.{ours_name}.{kind}"] = theirs[f"{before}.{theirs_name}.{kind}"]
-    return ours
+            for theirs_name, own_name in _NAMES.items():
+                own[f"{after}.{own_name}.{kind}"] = theirs[f"{before}.{theirs_name}.{kind}"]
+    return own

@@ -44,13 +44,13 @@ def test_a_table_a_page_and_python(
     flags = ["--parser-model", model, "--most", "5", "--html", str(page)]
     assert main(["check", file, empty, *flags]) == 1
     printed = capsys.readouterr()
-    for said in (
+    for expected in (
         f"{file}:2: tree rejected, unbalanced",
         f"{file}:3: left out: a flat tree",
         f"{file}:4: left out: 10000 words, more than the 500",
         f"{empty}: there is no sentence",
     ):
-        assert f"rerank: {said}" in printed.err
+        assert f"rerank: {expected}" in printed.err
     rows = list(csv.DictReader(io.StringIO(printed.out), delimiter="\t", quoting=csv.QUOTE_NONE))
     assert len(rows) == 5 and {row["line"] for row in rows} == {"1", "5"}
     suspicions = [float(row["suspicion"]) for row in rows]
@@ -83,12 +83,12 @@ def test_a_file_is_one_name_and_an_iterator_several(tmp_path: Path, model: str) 
 def test_what_is_said_of_a_place() -> None:
     sure = Place(-9.0, 0, 2, "NP", 0.999, "", None, 0, 4, False, "the <dog>")
     assert not is_doubtful(sure)
-    said = "<b>NP</b> around “the &lt;dog&gt;”: probability "
+    expected = "<b>NP</b> around “the &lt;dog&gt;”: probability "
     odd = sure._replace(probability=0.001, likely="VP", likely_probability=0.995)
-    assert in_words(odd) == f"{said}below 0.01; the parser expects <b>VP</b> (above 0.99)"
+    assert in_words(odd) == f"{expected}below 0.01; the parser expects <b>VP</b> (above 0.99)"
     varied = sure._replace(probability=0.75, others=3, is_alone=True)
     assert in_words(varied) == (
-        f"{said}0.75; of 4 places with these words, 3 differ; no other place has these labels"
+        f"{expected}0.75; of 4 places with these words, 3 differ; no other place has these labels"
     )
     missing = sure._replace(gold="", probability=None, likely="PP", likely_probability=0.6)
     assert in_words(missing).startswith("no bracket around “the &lt;dog&gt;”: the parser expects")
@@ -118,11 +118,11 @@ def test_a_treebank_of_another_language(
     """Its labels may be those of the model's."""
     file = write(tmp_path / "t.mrg", "(TOP (S (NP (X saya)) (VP (X lihat) (NP (X apa) (X itu)))))")
     assert main(["check", file, "--parser-model", model]) == 0
-    said = f"{file}: 100 % of its first 4 words are new to the parser: is this English?"
-    assert said in capsys.readouterr().err
+    expected = f"{file}: 100 % of its first 4 words are new to the parser: is this English?"
+    assert expected in capsys.readouterr().err
     with caplog.at_level(logging.WARNING):
         reranker.check([file], parser_model=model)
-    assert said in caplog.text
+    assert expected in caplog.text
 
 
 def test_usage(tmp_path: Path, capsys: Capture, model: str) -> None:

@@ -28,10 +28,10 @@ def test_outputs_of_trees(tmp_path: Path, capsys: Capture) -> None:
         "own": [[7, 14]], "subject": [7, 9], "predicate": [[10, 14]], "parent": 0,
         "probability": None,
     }  # fmt: skip
-    said = json.loads(capsys.readouterr().out)
-    assert said["clauses"][1] == inner
-    assert said["clauses"][0]["own"] == [[0, 6], [15, 16]]
-    assert (said["file"], said["line"], said["text"]) == (file, 1, "I said he left .")
+    written = json.loads(capsys.readouterr().out)
+    assert written["clauses"][1] == inner
+    assert written["clauses"][0]["own"] == [[0, 6], [15, 16]]
+    assert (written["file"], written["line"], written["text"]) == (file, 1, "I said he left .")
     assert main(["clauses", file, "--output", "tsv"]) == 0
     assert capsys.readouterr().out.splitlines()[::2] == [
         "file\tline\tclause\tkind\tlabels\tfinite\tspan\town\tsubject\tpredicate\tparent\tprobability",
@@ -65,18 +65,18 @@ def test_text_has_offsets_into_the_file(
     assert main(["clauses", file, *flags]) == 1
     printed = capsys.readouterr()
     assert f"{file}:5: not parsed: 301 words, more than 200" in printed.err
-    said = [json.loads(line) for line in printed.out.splitlines()]
+    written = [json.loads(line) for line in printed.out.splitlines()]
     given = reranker.clauses(text, parser_model=span_model)
     assert "text:5: left out: 301 words" in caplog.text
-    assert said and [each["text"] for each in said] == [each.text for each in given]
-    for sentence, same in zip(said, given, strict=True):
+    assert written and [each["text"] for each in written] == [each.text for each in given]
+    for sentence, same in zip(written, given, strict=True):
         for clause, other in zip(sentence["clauses"], same.clauses, strict=True):
             start, end = clause["span"]
             assert text[start:end] in sentence["text"] and (start, end) == other.span
             assert clause["probability"] == other.probability and 0 <= other.probability <= 1
     assert main(["clauses", file, *flags, "--temperature", "2"]) == 1  # that of the model
     lists = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [len(each["clauses"]) for each in lists] == [len(each["clauses"]) for each in said]
+    assert [len(each["clauses"]) for each in lists] == [len(each["clauses"]) for each in written]
 
 
 def test_what_has_no_clauses_is_named(
@@ -89,13 +89,13 @@ def test_what_has_no_clauses_is_named(
     assert main(["clauses", file, empty]) == 1
     printed = capsys.readouterr()
     assert len(printed.out.splitlines()) == 1
-    for said in (
+    for written in (
         f"{file}:1: left out: its words have no tags of the Penn Treebank",
         f"{file}:2: left out: a flat tree",
         f"{file}:4: tree rejected, unbalanced",
         f"{empty}: there is no sentence",
     ):
-        assert f"rerank: {said}" in printed.err
+        assert f"rerank: {written}" in printed.err
     assert main(["clauses", empty]) == 2
     assert main(["clauses", file, "--language", "id"]) == 2
     assert "--language id: clauses are defined by the labels of English" in capsys.readouterr().err

@@ -220,11 +220,11 @@ def test_colours_on_a_terminal_only(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "reranker", "grep", "NNP", file]
     environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
     plain = subprocess.run(command, capture_output=True, env=environment, timeout=120).stdout
-    ours, theirs = pty.openpty()
+    own_end, theirs = pty.openpty()
     subprocess.run(command, stdout=theirs, env=environment, timeout=120, check=True)
     os.close(theirs)
-    coloured = os.read(ours, 10_000)
-    os.close(ours)
+    coloured = os.read(own_end, 10_000)
+    os.close(own_end)
     assert b"\x1b" not in plain and b"\x1b[1;31mMonday\x1b[0m" in coloured
     assert re.sub(rb"\x1b\[[0-9;]*m", b"", coloured).replace(b"\r\n", b"\n") == plain
 

@@ -116,8 +116,10 @@ def test_an_empty_file_is_named(tmp_path: Path, capsys: Capture, span_model: str
     files = [empty[0], full[0], empty[1], empty[2], full[1], empty[3], full[2], empty[4]]
     assert main(["measure", *files, "--parser-model", span_model, "--jobs", "1"]) == 1
     printed = capsys.readouterr()
-    said = [line for line in printed.err.splitlines() if line.endswith(": there is no sentence")]
-    assert sorted(said) == sorted(f"rerank: {name}: there is no sentence" for name in empty)
+    messages = [
+        line for line in printed.err.splitlines() if line.endswith(": there is no sentence")
+    ]
+    assert sorted(messages) == sorted(f"rerank: {name}: there is no sentence" for name in empty)
     assert {line.split("\t")[0] for line in printed.out.splitlines()[1:]} == {*full}
 
 

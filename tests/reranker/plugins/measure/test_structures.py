@@ -42,10 +42,10 @@ def test_the_patterns_find_what_the_published_ones_find() -> None:
     assert len(trees) > 1_000
     tables = [Table(cleaned(tree)) for tree in trees]
     for name, texts in PUBLISHED.items():
-        ours = [Pattern(text) for text in STRUCTURES[name]]
+        own = [Pattern(text) for text in STRUCTURES[name]]
         theirs = [Pattern(text) for text in texts]
         for table in tables:
-            assert [each.matching(table) for each in ours] == [
+            assert [each.matching(table) for each in own] == [
                 each.matching(table) for each in theirs
             ]
 

@@ -122,8 +122,8 @@ def test_the_tree_of_each_sentence_is_benepars_own(parser: Parser, checkpoint: s
     assert found == [trees(parser.parse([sentence]))[0] for sentence in sentences]
     benepar = import_benepar()
     own = benepar.Parser(checkpoint).parse(benepar.InputSentence(escaped_words=WORDS))
-    ours = create_parser("benepar", ParserSettings(model=checkpoint)).parse(sentences[:1])
-    assert trees(ours) == [Tree.from_nltk(own).to_string()]
+    adapted = create_parser("benepar", ParserSettings(model=checkpoint)).parse(sentences[:1])
+    assert trees(adapted) == [Tree.from_nltk(own).to_string()]
 
 
 def test_a_sentence_that_it_cannot_parse_costs_itself_alone(checkpoint: str) -> None:

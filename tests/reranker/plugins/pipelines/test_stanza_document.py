@@ -60,6 +60,6 @@ def test_stanza_takes_it(document: Document) -> None:
     for sentence, own in zip(theirs.sentences, document.sentences, strict=True):
         assert own.constituency is not None
         assert str(sentence.constituency) == own.constituency.to_string()
-        for word, ours in zip(sentence.words, own.words, strict=True):
-            assert (word.text, word.xpos) == (ours.text, ours.xpos)
-            assert (word.start_char, word.end_char) == (ours.start_char, ours.end_char)
+        for word, own_word in zip(sentence.words, own.words, strict=True):
+            assert (word.text, word.xpos) == (own_word.text, own_word.xpos)
+            assert (word.start_char, word.end_char) == (own_word.start_char, own_word.end_char)

@@ -101,7 +101,7 @@ CONLLU = """# sent_id = 1
 """
 
 
-def said(path: str) -> list[str]:
+def texts_of(path: str) -> list[str]:
     """Return the trees of a file, and its faults with their lines."""
     lines = []
     for place in read_texts([path]):
@@ -174,7 +174,7 @@ def test_what_is_written(capsys: Capture, tmp_path: Path) -> None:
 def test_words_of_other_spaces(word: str, form: str, tmp_path: Path) -> None:
     tree, writer = f"(TOP (S (CD {word}) (. .)))", WRITERS[form]
     text = writer.write(Tree.from_string(tree), 0)
-    assert said(write(tmp_path / "there", f"{writer.START}{text}{writer.END}")) == [tree]
+    assert texts_of(write(tmp_path / "there", f"{writer.START}{text}{writer.END}")) == [tree]
 
 
 @pytest.mark.parametrize("form", ["export", "conll2012", "tigerxml"])
@@ -183,7 +183,7 @@ def test_backslashes_before_brackets(form: str, tmp_path: Path) -> None:
     writer = WRITERS[form]
     text = writer.write(Tree.from_string(r"(TOP (S (SYM f\(x\)) (SYM a\b)))"), 0)
     there = write(tmp_path / "there", f"{writer.START}{text}{writer.END}")
-    assert said(there) == [r"(TOP (S (SYM f-LRB-x-RRB-) (SYM a\b)))"]
+    assert texts_of(there) == [r"(TOP (S (SYM f-LRB-x-RRB-) (SYM a\b)))"]
 
 
 @pytest.mark.parametrize(
@@ -234,46 +234,46 @@ def test_discontinuous_constituents_are_attached_higher(
 ) -> None:
     file = write(tmp_path / "t", text)
     count = 2 if text == TIGER else 1
-    assert said(file)[0] == ATTACHED
+    assert texts_of(file)[0] == ATTACHED
     assert f"t: 1 of {count} trees have discontinuous constituents" in caplog.text
 
 
 def test_broken_sentences_are_named_and_the_others_read(tmp_path: Path) -> None:
-    assert said(write(tmp_path / "t.xml", TIGER))[1:] == [
+    assert texts_of(write(tmp_path / "t.xml", TIGER))[1:] == [
         "20: not-a-tree: not XML: line 20: mismatched tag",
         "(TOP (ITJ Nein))",
     ]
     rows = EXPORT_3.replace("\tOA\t500\n#5", "\tOA\t777\n#5") + "#BOS 2\nJa\tITJ\t--\t--\tx\n"
-    assert said(write(tmp_path / "t.export", rows)) == [
+    assert texts_of(write(tmp_path / "t.export", rows)) == [
         "6: not-a-tree: a parent that does not exist: 777",
         "16: not-a-tree: no #EOS up to the end of the file",
     ]
     rows = EXPORT_3.replace("S\t--\t--\t0", "S\t--\t--\t501")
-    assert said(write(tmp_path / "t.export", rows)) == [
+    assert texts_of(write(tmp_path / "t.export", rows)) == [
         "6: not-a-tree: constituent 501 is within itself"
     ]
     rows = EXPORT_3.replace("HD\t500", "HD\tx")
-    assert said(write(tmp_path / "t.export", rows)) == [
+    assert texts_of(write(tmp_path / "t.export", rows)) == [
         "6: not-a-tree: line 9: no parent in column 5"
     ]
-    assert said(write(tmp_path / "t.conll", CONLL)) == [
+    assert texts_of(write(tmp_path / "t.conll", CONLL)) == [
         "(TOP (S (NP (PRP It)) (VP (VBZ runs)) (. /.)))",
         "6: unbalanced: 2 bracket(s) left open at the end",
         "8: not-a-tree: line 8: no parse bit in column 6",
         "(TOP (-LRB- -LRB-))",
     ]
-    assert said(write(tmp_path / "t.json", JSON)) == [
+    assert texts_of(write(tmp_path / "t.json", JSON)) == [
         '(ROOT (S (NP (PRP It)) (VP (VBZ "))))',
         "4: empty: a sentence without a tree ('parse')",
         "(ROOT (UH No))",
         "5: truncated: the file ends within its JSON",
     ]
-    assert said(write(tmp_path / "t.json", JSON + "]}"))[-1] == "(ROOT (UH No))"
-    assert said(write(tmp_path / "t.xml", XML)) == [
+    assert texts_of(write(tmp_path / "t.json", JSON + "]}"))[-1] == "(ROOT (UH No))"
+    assert texts_of(write(tmp_path / "t.xml", XML)) == [
         "(ROOT (CC &))",
         "4: empty: a sentence without a tree (<parse>)",
     ]
-    assert said(write(tmp_path / "t.conllu", CONLLU)) == [
+    assert texts_of(write(tmp_path / "t.conllu", CONLLU)) == [
         "(ROOT (UH Yes))",
         "6: empty: a sentence without # constituency",
     ]
@@ -290,7 +290,7 @@ def test_broken_sentences_are_named_and_the_others_read(tmp_path: Path) -> None:
 )
 def test_encodings_of_xml(name: str, problem: str, tmp_path: Path) -> None:
     text = TIGER.replace("UTF-8", name).replace("nichts", "nichtß")
-    found = said(write(tmp_path / "t.xml", text))
+    found = texts_of(write(tmp_path / "t.xml", text))
     if problem:
         assert found.pop(0) == f"1: not-a-tree: line 1: an encoding that is not known: {problem}"
     assert found[0] == ATTACHED.replace("nichts", "nichtß") and len(found) == 3
@@ -315,22 +315,24 @@ def test_a_line_of_declarations_takes_time_in_proportion_to_its_length() -> None
 )
 def test_ids_that_are_none(before: str, after: str, problem: str, tmp_path: Path) -> None:
     """Words were lost, or stood in the tree twice."""
-    found = said(write(tmp_path / "t.xml", TIGER.replace(before, after)))
+    found = texts_of(write(tmp_path / "t.xml", TIGER.replace(before, after)))
     assert found[0] == f"3: not-a-tree: {problem}" and found[-1] == "(TOP (ITJ Nein))"
     rows = EXPORT_3.replace("#501\t\tNP", "#500\t\tNP")
-    assert said(write(tmp_path / "t.export", rows)) == [
+    assert texts_of(write(tmp_path / "t.export", rows)) == [
         "6: not-a-tree: line 14: a second row of #500"
     ]
 
 
 def test_xml_from_strangers_is_bounded(tmp_path: Path) -> None:
     entity = TIGER.replace("<corpus>", '<!DOCTYPE c [<!ENTITY a "b">]>\n<corpus>')
-    first = said(write(tmp_path / "t.xml", entity))[0]
+    first = texts_of(write(tmp_path / "t.xml", entity))[0]
     assert first == "2: not-a-tree: a document type (DTD) in XML is not read: take it out"
     deep = TIGER.replace("<graph", "<a>" * 200 + "<graph", 1)
-    assert "too-deep: more than 100 elements" in said(write(tmp_path / "t.xml", deep))[0]
+    assert "too-deep: more than 100 elements" in texts_of(write(tmp_path / "t.xml", deep))[0]
     cut = TIGER[: TIGER.index("</graph>")]
-    assert said(write(tmp_path / "t.xml", cut)) == ["3: truncated: the file ends within an element"]
+    assert texts_of(write(tmp_path / "t.xml", cut)) == [
+        "3: truncated: the file ends within an element"
+    ]
 
 
 def test_attaching_higher_is_bounded() -> None:

@@ -117,8 +117,8 @@ def test_cross_validation_fits_without_what_it_tests() -> None:
         for start in (0, 30, 60):
             others = fitted[(fitted.lists < start) | (fitted.lists >= start + 30)]
             inside = (expected.lists >= start) & (expected.lists < start + 30)
-            said = probabilities(expected[inside], fit(others, Weighing()))
-            assert found.predicted[inside].tolist() == said.tolist()
+            forecast = probabilities(expected[inside], fit(others, Weighing()))
+            assert found.predicted[inside].tolist() == forecast.tolist()
             assert 0 < inside.sum() < 30
 
 
@@ -135,9 +135,11 @@ def test_figures_by_hand() -> None:
 
 def test_the_error_by_chance_is_that_of_right_probabilities() -> None:
     random = np.random.default_rng(6)
-    said = random.uniform(0.1, 0.9, 400)
-    errors = [Judged(random.uniform(size=400) < said, said).calibration_error for _ in range(300)]
-    by_chance = Judged(said > 0.5, said).error_by_chance
+    forecast = random.uniform(0.1, 0.9, 400)
+    errors = [
+        Judged(random.uniform(size=400) < forecast, forecast).calibration_error for _ in range(300)
+    ]
+    by_chance = Judged(forecast > 0.5, forecast).error_by_chance
     assert by_chance == pytest.approx(np.mean(errors), rel=0.05)
 
 

@@ -53,20 +53,20 @@ def test_its_probabilities_come_under_the_numbers_of_the_smaller_model(
     known = load_span_model(path)
     theirs = known.vocabulary
     tags = [*theirs.tags[1:], "NEW"]
-    ours = SpanVocabulary(theirs.words, (), [*theirs.labels[::-1], "NEW"], 16, None, tags)
+    student = SpanVocabulary(theirs.words, (), [*theirs.labels[::-1], "NEW"], 16, None, tags)
     lexicon = Lexicon()
     words = lexicon.places(WORDS)
-    teacher = Teacher(path, ours, lexicon, "en", torch.float32, "cpu")
+    teacher = Teacher(path, student, lexicon, "en", torch.float32, "cpu")
     starts, ends = span_ends(len(WORDS))
     targets = torch.zeros(len(starts) + len(WORDS), 2, dtype=torch.long)
     found, found_tags = teacher([words, words], targets)
     table = read_sentence(known.model, theirs, WORDS)
     expected = torch.from_numpy(table.labels).exp()[starts, ends - 1]
     for label in theirs.labels:
-        for sentence in found[..., ours.label(label)].T:
+        for sentence in found[..., student.label(label)].T:
             assert torch.allclose(sentence, expected[:, theirs.label(label)], atol=1e-5)
     assert torch.allclose(found[:, 0, :2], expected[:, :2], atol=1e-5)
-    assert found[..., ours.label("NEW")].abs().max() == 0
+    assert found[..., student.label("NEW")].abs().max() == 0
     assert found_tags is not None and found_tags.shape == (len(WORDS), 2, len(tags))
     expected_tags = torch.from_numpy(table.tags).exp()
     assert torch.allclose(found_tags[:, 1, :-1], expected_tags[:, 1:], atol=1e-5)
@@ -75,7 +75,7 @@ def test_its_probabilities_come_under_the_numbers_of_the_smaller_model(
     untagged = Teacher(path, without, lexicon, "en", torch.float32, "cpu")
     assert untagged([words], targets[:, :1])[1] is None
     # Facts that the teacher cannot know are learned from the trees alone.
-    targets[0, 0], targets[-1, 1] = ours.label("NEW"), ours.tag("NEW")
+    targets[0, 0], targets[-1, 1] = student.label("NEW"), student.tag("NEW")
     targets[-1, 0] = PADDING  # where no tag is right, the teacher's are learned
     less, less_tags = teacher([words, words], targets)
     assert less_tags is not None
@@ -124,11 +124,13 @@ def test_the_smaller_model_learns_them_whatever_the_trees_say(path: Path, tmp_pa
         read_sentence(each.model, each.vocabulary, WORDS).labels for each in (learned, teacher)
     ]
     for label in shared:
-        ours, theirs = (
+        student, theirs = (
             table[..., each.vocabulary.label(label)]
             for table, each in zip(tables, (learned, teacher), strict=True)
         )
-        assert abs(ours - theirs)[torch.triu(torch.ones(ours.shape)).bool().numpy()].mean() < 2
+        assert (
+            abs(student - theirs)[torch.triu(torch.ones(student.shape)).bool().numpy()].mean() < 2
+        )
     assert tables[0][..., 0].mean() == pytest.approx(tables[1][..., 0].mean(), abs=0.2)
 
 
@@ -208,7 +210,7 @@ def test_the_command_takes_plain_text_with_a_teacher(
     assert main(run) == 2
     assert "--taught-text needs a --teacher: its sentences have no" in capsys.readouterr().err
     assert main([*run, "--teacher", str(path)]) == 0
-    said = capsys.readouterr().err
-    assert "1 sentences of --taught-text are left out, such as" in said
-    assert "text.txt:3: 10001 words, more than 10000" in said
+    messages = capsys.readouterr().err
+    assert "1 sentences of --taught-text are left out, such as" in messages
+    assert "text.txt:3: 10001 words, more than 10000" in messages
     assert load_span_model(tmp_path / "m.pt").information["taught_sentences"] == 2
