@@ -1,17 +1,18 @@
 """The size of the project, printed for whoever reviews a change: nothing here is a limit.
 
-python -m tests.metrics          # lines by room, words of the pages
-python -m tests.metrics --walks  # also the files, functions and moves of two commands
+python -m tests.metrics             # lines by room, words of the pages
+python -m tests.metrics --walk ...  # files, functions and moves of a command of rerank
+
+``PYTHONPATH=CHECKOUT python -P tests/metrics.py`` does the same in another checkout.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
+import inspect
 import io
 import re
 import sys
-import tempfile
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -22,10 +23,6 @@ from reranker.commands.main import main as rerank
 from tests.checkout import ROOT
 
 PRODUCTION = ("benchmarks", "eval", "models", "reranker", "service")
-WALKS = {
-    "rerank --nbest": ["--nbest", "examples/short.txt", "--models", "ckpt/doc/doc-1.pt"],
-    "rerank parse": ["parse", "{text}"],
-}
 
 
 def lines_by_room() -> Counter[str]:
@@ -57,15 +54,17 @@ def words_by_page() -> dict[str, tuple[int, int]]:
 
 
 def walk(arguments: Sequence[str]) -> str:
-    """Run a command; return how many files and functions it entered, and how many calls, each
-    counted once, led from one file to another."""
+    """Run a command; return how many files and functions it entered, and how many pairs of a
+    function and one that it called in another file. Lambdas and comprehensions are parts of their
+    function; modules' and classes' bodies do not count."""
     functions: set[CodeType] = set()
     moves: set[tuple[CodeType, CodeType]] = set()
     folders = tuple(f"{ROOT / name}/" for name in PRODUCTION)
 
     def note(frame: FrameType, event: str, _: object) -> None:
         code, caller = frame.f_code, frame.f_back
-        if event == "call" and code.co_filename.startswith(folders):
+        is_function = code.co_flags & inspect.CO_NEWLOCALS and "<" not in code.co_name
+        if event == "call" and is_function and code.co_filename.startswith(folders):
             functions.add(code)
             while caller and not caller.f_code.co_filename.startswith(folders):
                 caller = caller.f_back
@@ -81,13 +80,14 @@ def walk(arguments: Sequence[str]) -> str:
         sys.setprofile(None)
         threading.setprofile(None)
     files = {code.co_filename for code in functions}
-    return f"{len(files):4} files {len(functions):5} functions {len(moves):5} moves"
+    return f"{len(files)} files, {len(functions)} functions, {len(moves)} moves"
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m tests.metrics", description=__doc__)
-    parser.add_argument("--walks", action="store_true")
+    """Print the tables, or the counts of a walk."""
+    if arguments[:1] == ["--walk"]:
+        print(walk(arguments[1:]))
+        return
     rooms = lines_by_room()
     for room, count in sorted(rooms.items()):
         print(f"{count:7,} {room}")
@@ -97,12 +97,6 @@ def main(arguments: Sequence[str]) -> None:
     for name, (words, prose) in pages.items():
         print(f"{words:7,} words, {prose:6,} of prose  {name}")
     print(f"{sum(words for words, _ in pages.values()):7,} words in {len(pages)} pages")
-    if parser.parse_args(arguments).walks:
-        with tempfile.NamedTemporaryFile("w", suffix=".txt") as text:
-            text.write("We saw it.\n")
-            text.flush()
-            for name, command in WALKS.items():
-                print(f"{name:15}{walk([word.format(text=text.name) for word in command])}")
 
 
 if __name__ == "__main__":

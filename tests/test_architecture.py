@@ -45,6 +45,14 @@ def test_the_files_of_a_walk_are_there(title: str) -> None:
         assert (ROOT / name).is_file(), name
 
 
+def test_the_page_shows_the_lines_of_the_loop() -> None:
+    code = (ROOT / "reranker" / "work" / "loop.py").read_text("utf-8")
+    lines = iter([line.strip() for line in code.splitlines()])
+    shown = PAGE.partition("\n### The loop")[2].split("```")[1].splitlines()[1:]
+    assert len(shown) == 10
+    assert [line for line in shown if line.strip() not in lines] == []  # in this order
+
+
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str | None]]:
     """Return the modules, and their files, that one process has imported after ranking lists with
