@@ -39,7 +39,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_page_shows_what_its_package_prints(package: Path) -> None:
     sessions = [block for kind, block in _BLOCK.findall(PAGE) if kind == "text"]
     commands = re.findall(r"^\$ (.*)\n((?:[^$\n].*\n)*)", "".join(sessions), re.MULTILINE)
-    assert len(commands) == 4
+    assert len(commands) == 6
     for command, output in commands:
         if not command.startswith("pip "):  # the fixture is its stead
             assert (command, shell(command, package).stdout) == (command, output)
