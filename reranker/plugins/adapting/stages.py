@@ -1,4 +1,4 @@
-"""The stages of an adaptation: what is parsed and chosen is kept in a journaled file
+"""The stages of an adaptation: parses and choices are kept in a journaled file
 (reranker.files.journal), so that each resumes where an earlier run stopped."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from reranker.work.texts import ParsedText
 REPORT, TITLE = "report.md", "# Adapted models"
 _OTHER_OUT = "choose another --out"
 _MOVE = f"rename or delete it, or {_OTHER_OUT}"
-HELD_OUT = 20  # one in so many sentences is held out, to measure what has been learned
+HELD_OUT = 20  # one sentence in this many is held out, to measure the training
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ def choices(reranker: Reranker, lists: Iterable[NBest]) -> Iterator[Choice]:
 
 
 def begin(work: Path, settings: Mapping[str, Any], models: Iterable[str]) -> None:
-    """Create the folder, or go on with it; ``models`` are the names of those to be trained. Raises
-    InputError if it is that of a run with other settings, if there are files in or beside it that
-    would be overwritten and that no run has made, and if it cannot be written."""
+    """Create the folder, or continue in it; ``models`` are the names of the models to be trained.
+    Raises InputError if it is that of a run with other settings, if there are files in or beside it
+    that would be overwritten and that no run has made, and if it cannot be written."""
     known, out = work / "settings.json", work.parent
     text = json.dumps(settings, indent=1, sort_keys=True) + "\n"
     before = record_in(known)

@@ -34,7 +34,7 @@ class MixtureWeights:
     model: str
     layers: tuple[str, ...]  # where each of the J components comes from
     by_predicted: dict[str, tuple[float, ...]]  # for each of PREDICTED: each component's sum of pi
-    tokens: dict[str, int]  # for each of PREDICTED: how many tokens
+    tokens: dict[str, int]  # for each of PREDICTED: the number of tokens
 
     @property
     def summed(self) -> tuple[float, ...]:

@@ -66,10 +66,10 @@ def matrix_rank(
     """Compute the rank over ``tokens`` contexts (None, or if fewer: all) from trees drawn at
     random, or from the beginning of the texts.
 
-    A context is what has been read since a tree's or a text's start; of trees each counts once, so
-    no two rows are the same by design. Everything is computed in float64, because rounding alone
-    gives a float32 matrix full rank. Memory: six matrices of the vocabulary squared, or two of
-    ``tokens`` times the vocabulary if that is less; time: that product times the shorter side.
+    A context is the tokens read since a tree's or a text's start; of trees each counts once, so no
+    two rows are the same by design. Everything is computed in float64, because rounding alone gives
+    a float32 matrix full rank. Memory: six matrices of the vocabulary squared, or two of ``tokens``
+    times the vocabulary if that is less; time: that product times the shorter side.
     """
     exact = replace(checkpoint, model=copy.deepcopy(checkpoint.model).double())
     texts = [each for each in data if isinstance(each, RunningText)]

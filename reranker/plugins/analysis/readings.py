@@ -21,7 +21,7 @@ from reranker.trees.treebank import read_treebank
 UNTAGGED = "untagged"
 _BATCH_TOKENS = 4_096  # padding counted; bounds memory, unless one tree is longer
 
-Tick = Callable[[int], object]  # called with how many tokens have been read since the last call
+Tick = Callable[[int], object]  # called with the number of tokens read since the last call
 
 
 def ignore(tokens: int) -> None:

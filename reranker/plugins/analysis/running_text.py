@@ -1,6 +1,6 @@
 """Running text as a language model reads it, for the analyses that take ``--text``; and its
-perplexity, of several models and of the average of their probabilities: what language modelling
-papers print (Takase et al. 2018, Tables 3 and 6 to 8; Daniluk 2016, Tables 4.2 to 4.11)."""
+perplexity, of several models and of the average of their probabilities: the figures of language
+modelling papers (Takase et al. 2018, Tables 3 and 6 to 8; Daniluk 2016, Tables 4.2 to 4.11)."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Judged(NamedTuple):
     gold: str
     """The treebank's tree."""
     expected: str
-    """The parser's."""
+    """The parser's tree."""
 
 
 class Check(TreeJob[Judged]):

@@ -42,13 +42,13 @@ class Evidence:
         self.labels = {name for label in member.vocabulary.labels for name in label.split(" ")}
         """Labels of the brackets that the model knows."""
         self.language = LanguageCheck(member.language, self._unknown_words)
-        """A check of the words that it reads."""
+        """A check whether the words are of the model's language."""
 
     def _unknown_words(self, words: Sequence[str]) -> int:
         return sum(map(self._vocabulary.is_unknown, words))
 
     def of(self, words: tuple[str, ...], tags: tuple[str, ...]) -> Expected:
-        """Return what is expected of a sentence. Raises TreeError if it is too long."""
+        """Return the expectations about a sentence. Raises TreeError if it is too long."""
         if len(words) > MOST_WORDS:
             message = f"{len(words)} words, more than the {MOST_WORDS} that the parser chart takes"
             raise TreeError("wrong-length", message)

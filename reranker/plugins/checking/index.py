@@ -12,7 +12,7 @@ from reranker.trees.linearize import is_word, linearize
 from reranker.trees.treebank import Remarks, read_texts
 
 MOST_NUCLEI = 1_000_000
-"""So many different constituents are compared, the first of the treebank: 300 MB."""
+"""The number of different constituents that are compared, the first of the treebank: 300 MB."""
 _LONGEST = 8  # words of a nucleus
 
 
@@ -21,7 +21,7 @@ class Index:
     of each, in lower case."""
 
     def __init__(self, context: int = 1) -> None:
-        """Take how many words before and behind belong to a nucleus: none or one."""
+        """Take the number of words before and behind that belong to a nucleus: 0 or 1."""
         self._context = context
         self._chains: Counter[str] = Counter()
         self._labelled: Counter[int] = Counter()  # by hashes of words and labels

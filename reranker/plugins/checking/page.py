@@ -13,7 +13,7 @@ from reranker.trees.svg import svg
 from reranker.trees.tree import Tree
 
 DRAWN = 100
-"""So many sentences are drawn."""
+"""The number of sentences that are drawn."""
 _LIKELY = 0.5  # brackets of the treebank that are as probable are not suspicious by themselves
 _START = f"""<!DOCTYPE html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -60,7 +60,7 @@ def is_doubtful(place: Place) -> bool:
 
 
 def in_words(place: Place) -> str:
-    """Return HTML that says what is suspicious about a place."""
+    """Return HTML that explains why a place is suspicious."""
     labels = f"<b>{escape(place.gold)}</b>" if place.gold else "no bracket"
     parts = [f"{labels} around “{escape(place.words)}”"]
     if place.probability is not None:

@@ -26,16 +26,16 @@ class Place(NamedTuple):
     """A span of words that is suspicious."""
 
     suspicion: float
-    """Log-odds that something is wrong, in nats, with what the treebank has elsewhere."""
+    """Log-odds that something is wrong, in nats; brackets elsewhere in the treebank count, too."""
     start: int
-    """Its first word, from 0."""
+    """The number of its first word, from 0."""
     end: int
     gold: str
     """The labels in the treebank, outermost first; empty for none."""
     probability: float | None
     """Probability of the least probable of these labels."""
     likely: str
-    """The most probable label that the treebank has not; empty for none."""
+    """The most probable label that the treebank lacks; empty for none."""
     likely_probability: float | None
     others: int
     """Places of the treebank where the same words, between the same words, have other brackets."""

@@ -37,7 +37,7 @@ class Clause(NamedTuple, Generic[Place]):
     kind: str
     """main, coordinate, complement, relative, adverbial or parenthetical."""
     labels: str
-    """Those of ``LABELS`` around just its words, outermost first: ``SBAR S``."""
+    """The brackets of ``LABELS`` around exactly its words, outermost first: ``SBAR S``."""
     finite: bool
     span: Place
     own: tuple[Place, ...]
@@ -49,7 +49,8 @@ class Clause(NamedTuple, Generic[Place]):
     parent: int | None
     """The number of the clause around it, from 0."""
     probability: float | None = None
-    """That just these words are a clause; None if nothing says how probable trees are."""
+    """The probability that exactly these words are a clause; None if trees have no
+    probabilities."""
 
 
 def placed(
@@ -155,7 +156,7 @@ class _Sentence:
         return [each for each in children if self.labels[each] == "VP" or self.tags[each] in _VERBS]
 
     def _is_coordination(self, node: int) -> bool:
-        """Tell whether a node is a clause of clauses, about which nothing else is said."""
+        """Tell whether a node is a clause of clauses, without a subject or verb of its own."""
         return self.labels[node] in LABELS and len(self._inner(node)) > 1 and not self._verbs(node)
 
     def _parts(self, head: int) -> tuple[Range | None, tuple[Range, ...]]:
@@ -251,13 +252,13 @@ class _Sentence:
         return "parenthetical" if is_finite else "adverbial"
 
     def _word(self, node: int, step: int = 0) -> str:
-        """Return the first word below a node, or the one so many words from it."""
+        """Return the first word below a node, or the word at this distance from it."""
         place = self.span(node)[0] + step
         return self.words[place].lower() if place >= 0 else ""
 
 
 def _without(whole: Range, parts: list[Range]) -> Iterator[Range]:
-    """Yield what is left of a range, without parts of it that do not overlap, left to right."""
+    """Yield the rest of a range without these parts, which do not overlap, left to right."""
     start, end = whole
     for first, last in parts:
         if start < first:

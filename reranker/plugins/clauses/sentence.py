@@ -33,7 +33,8 @@ class SentenceClauses(NamedTuple):
     id: str
     text: str
     clauses: list[Clause[Range]]
-    """Their places are characters of the file that the text is from, and else of ``text``."""
+    """The clauses; their places are characters of the text's file or, without a file, of
+    ``text``."""
 
     @classmethod
     def of(cls, parses: Parses) -> SentenceClauses:

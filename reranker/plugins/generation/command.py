@@ -103,7 +103,7 @@ class _Sentence(tuple[str, ...]):
     """The words of a sentence."""
 
     def digest(self) -> str:
-        """Return by what the sentence is recognised when it is read again."""
+        """Return a digest that identifies the sentence when it is read again."""
         return text_digest(*self)
 
 

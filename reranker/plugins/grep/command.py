@@ -127,7 +127,7 @@ def _is_likely(match: Match, least: float) -> bool:
 
 
 class _Counts(Form[Found]):
-    """For each file its sentences, its matches and the number of matches to expect."""
+    """The numbers of sentences, matches and expected matches of each file."""
 
     is_table = True
 

@@ -1,4 +1,4 @@
-"""Many patterns at once: a file of them, and how often each matches in each sentence."""
+"""Many patterns from a file, and the number of matches of each in each sentence."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Search(TreeJob[Found]):
 
 
 class Matrix(Form[Found]):
-    """A table of how often each pattern matches in each sentence."""
+    """A table of the number of matches of each pattern in each sentence."""
 
     is_table = True
 

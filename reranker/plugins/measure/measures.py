@@ -1,4 +1,5 @@
-"""Measures of sentences and texts, with what the parses and the sentences leave open."""
+"""Measures of sentences and texts, with their uncertainty from parses and from the sample of
+sentences."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ RATIOS = {
     **{"Frazier": ("frazier", "W"), "Frazier max": ("frazier max", "S")},
     **{"nodes": ("nodes", "S"), "depth": ("depth", "W"), "depth max": ("depth max", "S")},
 }
-"""The fourteen measures of Lu (2010) and those of depth: what is divided by what."""
+"""The fourteen measures of Lu (2010) and those of depth: numerators and denominators."""
 
 _PLACES = {name: place for place, name in enumerate(COUNTED)}
 _OVER = np.array([_PLACES[name] for name, _ in RATIOS.values()])
@@ -31,18 +32,18 @@ _NEGLIGIBLE = 1e-9
 
 
 class Row(NamedTuple):
-    """A measure of a sentence or text; None where nothing is divided by nothing."""
+    """A measure of a sentence or text; None where 0 would be divided by 0."""
 
     measure: str
     value: float | None
-    """Of the most probable trees."""
+    """The value in the most probable trees."""
     expected: float | None
-    """Over all trees."""
+    """The expected value over all trees."""
     parses: float | None
-    """The standard deviation over trees: what is open as long as the right ones are not known."""
+    """The standard deviation over trees: uncertainty from not knowing the correct parses."""
     sentences: float | None = None
-    """The standard error over sentences: what is open since the text has only these. None for
-    frequencies, and for one sentence."""
+    """The standard error over sentences: sampling error of the text. None for frequencies, and for
+    one sentence."""
 
 
 class Difference(NamedTuple):
@@ -51,11 +52,11 @@ class Difference(NamedTuple):
     measure: str
     first: float | None
     second: float | None
-    """What is expected of each."""
+    """The expected value in each text."""
     difference: float | None
     parses: float | None
     sentences: float | None
-    """As in ``Row``, of the difference."""
+    """As in ``Row``, for the difference."""
     z: float | None
     """The difference in units of both together."""
 

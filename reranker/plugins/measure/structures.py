@@ -48,7 +48,7 @@ COUNTED = (
     *("W", "S", *STRUCTURES),
     *("yngve", "yngve max", "frazier", "frazier max", "nodes", "depth", "depth max"),
 )
-"""What ``counts`` gives."""
+"""The names of the figures that ``counts`` returns."""
 
 _PATTERNS = [[Pattern(text) for text in texts] for texts in STRUCTURES.values()]
 # Tags that say nothing, and universal ones: no pattern names them.

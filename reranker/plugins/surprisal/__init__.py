@@ -1,5 +1,5 @@
 """Reading a sentence word by word with forward language models of trees: the word-synchronous beam,
-and what it says of each word."""
+and the measures of each word that follow from it."""
 
 from reranker.registry import Entry, Features
 

@@ -2,9 +2,9 @@
 
 Stern, Fried & Klein (2017), "Effective Inference for Generative Neural Parsing", compare hypotheses
 only once they have generated the next word. Between two words, brackets are expanded here best
-first, a batch at a time, by log P and what is to be expected of the next word (``lookahead``),
-until none that is left is expected to enter the beam of words or ``Width.actions`` were read. Each
-hypothesis that is read offers the next word at once; the fast track of Stern et al. lets a few.
+first, a batch at a time, by log P and an estimate for the next word (``lookahead``), until none
+that is left is expected to enter the beam of words or ``Width.actions`` were read. Each hypothesis
+that is read offers the next word at once; the fast track of Stern et al. lets a few.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ class Beam:
         self._beam: Numbers = np.zeros(1, np.int64)
 
     def read(self, word: int) -> Step:
-        """Go on to the next word of the sentence, a token of the vocabulary."""
+        """Continue with the next word of the sentence, a token of the vocabulary."""
         step = self._next(word, is_end=False)
         self._token = word
         return step
 
     def end(self) -> Step:
-        """Close what is open, and end the sentence: the beam's whole trees. Nothing can be read
-        afterwards."""
+        """Close the open constituents, and end the sentence: the beam's whole trees. Nothing can be
+        read afterwards."""
         return self._next(self._models.vocabulary.eos, is_end=True)
 
     def _next(self, word: int, *, is_end: bool) -> Step:

@@ -1,4 +1,4 @@
-"""``rerank surprisal``: text in, what each word costs a reader out."""
+"""``rerank surprisal``: text in, the surprisal of each word out."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class ForwardModels:
                 )
         self.members = tuple(forward)
         self.kept = ForkSafeCache()
-        """What is computed of the models once."""
+        """The tables that are computed once from the models."""
         self.vocabulary: Vocabulary = forward[0].vocabulary
         symbols = self.vocabulary.symbols
         number = {symbol: place for place, symbol in enumerate(symbols)}
@@ -197,7 +197,7 @@ def why_not_forward(member: LoadedMember) -> str | None:
 def load_forward(names: ModelNames | None = None) -> ForwardModels:
     """Load the named models; for None, the first forward language model of the default ensemble.
 
-    Raises InputError for what is no file or no forward language model.
+    Raises InputError for a name of no file, and for a file that is no forward language model.
     """
     chosen = named_models(names)
     hashes = chosen.sha256 or [""] * len(chosen.paths)

@@ -1,4 +1,4 @@
-"""A sentence read word by word: what the beam says of each word."""
+"""A sentence read word by word: the measures of each word that follow from the beam."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ class WordMeasures:
     """-log P(word | words before): the fall of the beam's summed log-probability, and ``spelling``.
     """
     syntactic: float
-    """What the word tells of the trees: the Kullback-Leibler divergence of the beam from what the
-    trees were expected to be just before the word, brackets up to it included."""
+    """The information about the trees that the word brings: the Kullback-Leibler divergence of the
+    beam from the distribution over trees expected just before the word, brackets up to it
+    included."""
     lexical: float
     """The rest: -log P(word | tree before it, a word comes next), the mean over the beam, and
     ``spelling``. Roark et al. (2009), "Deriving lexical and syntactic expectation-based measures",
@@ -44,7 +45,7 @@ class WordMeasures:
     """Constituents that end with it (node count)."""
     tokens: int = 1
     unknown: int = 0
-    """How many of the tokens are outside the vocabulary."""
+    """The number of its tokens outside the vocabulary."""
     tree: str = ""
     """The most probable partial tree up to the word."""
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Unit = Literal["bits", "nats"]
 Rows = Literal["word", "token"]
-"""What has a row: a word as it is written, up to the next white space, or each of its tokens."""
+"""The unit of a row: a word as it is written, up to the next white space, or each of its tokens."""
 
 MEASURES = (
     *("surprisal", "syntactic", "lexical", "spelling", "entropy_before", "entropy"),
@@ -267,9 +267,9 @@ def surprisal(
     """Compute the surprisal of every word of a text under forward language models of trees, which
     are loaded once and kept for the next call; by default the first of the installed ensemble.
 
-    ``text``, ``form`` and ``words`` are those of ``reranker.parse``; ``beam``
-    is how many partial trees are kept at each word. A sentence of more than ``longest`` words is
-    not read: its rows have no numbers.
+    ``text``, ``form`` and ``words`` are those of ``reranker.parse``; ``beam`` is the number of
+    partial trees kept at each word. A sentence of more than ``longest`` words is not read: its rows
+    have no numbers.
 
     >>> reranker.surprisal("The horse raced past the barn fell.").to_pandas()  # doctest: +SKIP
 

@@ -50,8 +50,8 @@ def _piece(start: int, end: int, parts: list[str], problem: str) -> TreePiece:
 
 
 def write(tree: Tree, position: int) -> str:
-    """Return the rows of a tree, and the blank line that ends them. Raises TreeError for what the
-    format cannot hold."""
+    """Return the rows of a tree, and the blank line that ends them. Raises TreeError for a tree
+    that the format cannot hold."""
     rows = []
     for place, (word, tag, bit) in enumerate(parse_bits(tree)):
         if tag == _NONE:

@@ -85,7 +85,7 @@ def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterato
 
 def write(tree: Tree, position: int) -> str:
     """Return a tree in version 4; its root is not written if it is called TOP, as readers call it
-    that. Raises TreeError for what the format cannot hold."""
+    that. Raises TreeError for a tree that the format cannot hold."""
     roots = tree.children if tree.label in ("", "TOP") and not tree.is_preterminal else (tree,)
     words, nodes = parts(roots)
     last = _FIRST + len(nodes) - 1  # constituents are numbered before those that they are in

@@ -1,5 +1,5 @@
-"""Trees of words and constituents that name their parents, where constituents may be
-discontinuous: what the NEGRA export format and TigerXML have in common."""
+"""Trees of words and constituents that name their parents, where constituents may be discontinuous:
+the common part of the NEGRA export format and TigerXML."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NONE = "--"
 MOST_ROWS = 4 * MAX_WORDS
 _MOST_MOVES = 2_000_000  # of words from constituent to constituent: seconds
 VROOT = "VROOT"
-_ROOT = ""  # what has no other parent belongs to it
+_ROOT = ""  # a node without another parent belongs to it
 _LABEL = str.maketrans({"(": "*LRB*", ")": "*RRB*"})  # $( as in NEGRA's own trees in brackets
 
 

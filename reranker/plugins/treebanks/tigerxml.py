@@ -89,8 +89,8 @@ def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterato
 
 
 def write(tree: Tree, position: int) -> str:
-    """Return a tree; TOP is left out or, above several constituents, called VROOT, as readers
-    call it TOP. Raises TreeError for what the format cannot hold."""
+    """Return a tree; TOP is left out or, above several constituents, called VROOT, as readers call
+    it TOP. Raises TreeError for a tree that the format cannot hold."""
     if found := _NOT_XML.search(tree.to_string()):
         raise TreeError("not-a-tree", f"{found[0]!r} cannot be written in XML")
     if tree.label in ("", "TOP") and not tree.is_preterminal:
