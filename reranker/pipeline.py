@@ -217,7 +217,7 @@ class Reranker(Ranker):
         """Yield a ranking for each sentence of an n-best file in any format we read, in order;
         several files are several parsers' lists for the same sentences.
 
-        Raises InputError, naming file and line, for what is not an n-best file.
+        Raises InputError, naming file and line, for a file that is not an n-best file.
         """
         for name in (path, *more):
             if not isinstance(name, str | os.PathLike):

@@ -110,8 +110,7 @@ def _plugins() -> Features:
 
 
 def built_in(group: Group) -> dict[str, Entry]:
-    """Return the built-in features by name; those of a plug-in whose folder was deleted are not
-    there."""
+    """Return the built-in features by name; skip plug-ins whose folder was deleted."""
     entries = {**CORE.get(group, {}), **_plugins().get(group, {})}
     return dict(sorted(entries.items(), key=lambda item: item[1].place))
 
@@ -127,8 +126,8 @@ def has(group: Group, name: str) -> bool:
 
 
 def load(group: Group, name: str) -> Any:
-    """Import a feature. Raises InputError, naming those that there are, for an unknown name, and
-    for one of another package that cannot be imported."""
+    """Import a feature. Raises InputError for an unknown name, with the known ones, and for a
+    feature of another package that cannot be imported."""
     if (entry := _entry(group, name)) is not None:
         module, _, attribute = entry.target.partition(":")
         imported = import_module(f"reranker.{module}")

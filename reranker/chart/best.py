@@ -74,8 +74,8 @@ class Recursion:
         either: Callable[[Values, Values], Values],
     ) -> None:
         """Fill the arrays; ``labels`` are the scores of a constituent around each span, [n, n] for
-        each sentence. What is behind the end of a shorter sentence is computed, too, and no score
-        of the sentence depends on it."""
+        each sentence. Entries beyond the end of a shorter sentence are computed, too; no score of
+        that sentence depends on them."""
         self.lengths = [*map(len, labels)]
         words = self.words = max(self.lengths)
         scores = np.zeros((len(labels), words, words))
@@ -142,8 +142,8 @@ class Chart:
 
 
 def charts(several: Sequence[Gains]) -> list[Chart]:
-    """Return the charts of sentences, filled side by side, the sooner the more alike their lengths
-    are. None depends on another sentence."""
+    """Return the charts of sentences, filled side by side, which is faster for sentences of similar
+    length. None depends on another sentence."""
     scores = _best_scores(several)
     return [Chart(gains, scores, number) for number, gains in enumerate(several)]
 

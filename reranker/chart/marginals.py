@@ -33,8 +33,8 @@ def marginals(gains: Gains, temperature: float = 1.0) -> Marginals:
 
 
 def marginals_of_each(several: Sequence[Gains], temperature: float = 1.0) -> Iterator[Marginals]:
-    """Yield the marginals of sentences whose charts are filled side by side, the sooner the more
-    alike their lengths are. None depends on another sentence."""
+    """Yield the marginals of sentences whose charts are filled side by side, which is faster for
+    sentences of similar length. None depends on another sentence."""
     labels = [_label_sums(gains, temperature) for gains in several]
     inside = _inside(labels)
     of_closed = _outside(inside)

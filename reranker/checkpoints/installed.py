@@ -146,7 +146,7 @@ def installed_span_model(name: str = "", language: str = "") -> tuple[Path, str]
 
 def default_models(language: str = ENGLISH) -> Installed:
     """Return the models of a language to use if none are named and ``RERANK_MODELS`` is not set.
-    Raises InputError if none are installed, or if several are and none is ours."""
+    Raises InputError if none are installed, or if several are and none comes with this program."""
     ensembles = [each for each in installed_models() if each.language == language]
     if not ensembles and language != ENGLISH:
         raise _none_of(language)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 _LENGTHS = (4, 3, 2, 1)
-_WORDS_PER_AFFIX = 200  # at least one in so many words has an affix
+_WORDS_PER_AFFIX = 200  # one word in this many, or more, has the affix
 _MAX_AFFIXES = 60
 _NESTED_SHARE = 0.7  # a shorter affix is dropped if a longer one has this share of its words
 

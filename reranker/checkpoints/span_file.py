@@ -30,7 +30,7 @@ class SpanCheckpoint(Trained[SpanModel, SpanVocabulary]):
 
 def _pack(vocabulary: SpanVocabulary) -> dict[str, str]:
     parts = {
-        # Long texts: lists of so many words would take several times the space.
+        # Long texts: lists of their words would take several times the space.
         **{name: "\n".join(getattr(vocabulary, name)) for name in _LISTS},
         "pieces": "\n".join(vocabulary.pieces.pieces) if vocabulary.pieces else "",
     }

@@ -16,7 +16,7 @@ _BEGINS = "\u2581"
 """The mark that begins the first piece of a word after a space."""
 _CLOSING = {"Pe", "Pf", "Po"}  # marks without a space before them
 _MOST_LETTERS = 100
-_RARE_SCRIPT = 200  # a script in fewer than one of so many words is another language's
+_RARE_SCRIPT = 200  # a script found in fewer than one word in this many is another language's
 
 
 class UnigramPieces(Pieces):

@@ -17,7 +17,7 @@ EXAMPLES = """examples:
   rerank completion zsh > ~/.zfunc/_rerank      # with fpath+=(~/.zfunc) before compinit
   rerank completion fish > ~/.config/fish/completions/rerank.fish"""
 
-# What stands for files and folders in the help of the commands.
+# The words that stand for files and folders in the help of the commands.
 _FILES = ("FILE", "TREES", "GOLD", "TEST", "FOLDER")
 
 

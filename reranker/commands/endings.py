@@ -42,7 +42,7 @@ def ending(error: Exception, advice: str | None) -> tuple[int, str]:
 
 INTERRUPTED = 130  # exit status
 
-# What is left to do then takes no time; should something wait for ever, this ends it.
+# The rest of the work takes no time; if something waits for ever, this ends the process.
 _SECONDS_TO_END = 5.0
 
 _handlers: list[Callable[[], None]] = []

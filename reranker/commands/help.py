@@ -12,7 +12,7 @@ from reranker import registry
 from reranker.files.visible import visible
 
 _EXAMPLES = 4  # lines of them in the short help, their heading among them
-_NUMBER = re.compile(r"-\d+|-\d*\.\d+")  # what argparse takes for a value
+_NUMBER = re.compile(r"-\d+|-\d*\.\d+")  # texts that argparse takes for a value
 
 
 def text(parser: argparse.ArgumentParser, groups: Mapping[str, str], is_short: bool) -> str:
@@ -73,8 +73,8 @@ def _summary(name: str) -> str:
 
 
 def error_line(parser: argparse.ArgumentParser, typed: Sequence[str], message: str) -> str:
-    """Return the line about a mistake in what was typed; it names the flag that was probably
-    meant."""
+    """Return the line about a mistake in the typed command; the line names the flag that was
+    probably meant."""
     flags = dict(_flags(parser))
     wrong = next((word for word in _typed_flags(typed) if word not in flags), None)
     if wrong is not None:
@@ -84,7 +84,7 @@ def error_line(parser: argparse.ArgumentParser, typed: Sequence[str], message: s
             hint += "; what follows -- is never a flag"
         message = f"there is no flag {wrong}; {hint}"
     elif "arguments are required" in message:
-        # A flag that takes any number of values has taken what stands behind it.
+        # A flag that takes any number of values has taken the words behind it.
         greedy = {
             flag
             for each in parser._actions
@@ -140,7 +140,7 @@ def _flags(parser: argparse.ArgumentParser) -> Iterator[tuple[str, bool]]:
 
 
 def _typed_flags(words: Iterable[str]) -> Iterator[str]:
-    """Yield those of the words that argparse takes for flags, without their values."""
+    """Yield the words that argparse takes for flags, without their values."""
     for word in words:
         if word == "--":
             return

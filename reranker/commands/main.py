@@ -38,7 +38,7 @@ class CommandParser(argparse.ArgumentParser):
         self.add_argument("--help-all", action="help", help=argparse.SUPPRESS)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does, and remember what was typed."""
+        """Parse as argparse does, and remember the typed words."""
         self._typed = list(args or ())
         return super().parse_known_args(args, namespace)
 
@@ -117,14 +117,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             count_rejections()
             with write_errors("standard output"):
                 sys.stdout.flush()
-    except KeyboardInterrupt as interrupt:  # perhaps with what is kept of the work
+    except KeyboardInterrupt as interrupt:  # perhaps with a note on the work that is kept
         code, text = INTERRUPTED, f"interrupted{interrupt}"
         dealt_with()
     except BrokenPipeError:  # the reader has seen enough, as in `rerank ... | head`
         code = 128 + signal.SIGPIPE
     except Exception as error:
         code, text = ending(error, _less_memory(name))
-    if text:  # not before: what the error's frames hold is free now
+    if text:  # not before: the memory that the error's frames hold is free now
         _say(text)
     _discard_output()
     return code
@@ -143,7 +143,7 @@ def _say(text: str) -> None:
 
 
 def _discard_output() -> None:
-    """Keep Python from retrying at exit what could not be written before."""
+    """Keep Python from retrying at exit to write output that could not be written before."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""``rerank models``: the models that can be used without a path, and what is known about them."""
+"""``rerank models``: the models that can be used without a path, and their descriptions."""
 
 from __future__ import annotations
 

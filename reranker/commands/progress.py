@@ -115,8 +115,8 @@ def loading(what: str) -> Iterator[None]:
 
 
 class ProgressBar(Progress):
-    """How much of n-best files or texts is finished: a bar, the number of sentences, their rate and
-    the time that as many as are left take; for pipes, whose size is unknown, the number and rate.
+    """The progress through n-best files or texts: a bar, the number of finished sentences, their
+    rate and the time left; for pipes, whose size is unknown, the number and rate.
 
     Several lists may end at one position, where a reader takes more than a list at a time. So the
     number of all lists follows from those read before the position changed the last time."""
@@ -191,7 +191,7 @@ class ProgressBar(Progress):
         return self._bar.external_write_mode(file=sys.stdout)
 
     def close(self) -> None:
-        """Leave the bar as it is, unless it is of one sentence, and start a new line."""
+        """Leave the bar on its line, unless there is only one sentence, and start a new line."""
         if self._bar is not None:
             self._bar.leave = self._sentences > 1
             self._bar.close()
@@ -216,8 +216,8 @@ class ProgressBar(Progress):
         self._read += 1
 
     def seconds_left(self, seconds: float) -> float | None:
-        """Return the time that the other sentences take if those of this run, without those that
-        an interrupted one has written, took so many ``seconds``; None if that is not known."""
+        """Return the time left if this run's sentences, without those that an interrupted run has
+        written, took ``seconds``; None if it is not known."""
         done = self._sentences - self._first
         if not done or self._all is None or self._lists.size is None:
             return None

@@ -1,4 +1,4 @@
-"""The flags that say which text to read, and what its sentences and words are."""
+"""The flags that choose a text, and its splitting into sentences and words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from reranker.work.texts import TextSettings
 
 
 def add_arguments(parser: argparse.ArgumentParser, number: str) -> None:
-    """Add the flags that say which text to read, ``number`` files as in argparse's ``nargs``, and
-    what its sentences and words are."""
+    """Add the flags that choose a text, ``number`` files as in argparse's ``nargs``, and its
+    splitting into sentences and words."""
     text = "text, plain, .gz or .zst; - reads standard input"
     parser.add_argument("text", nargs=number, metavar="FILE", help=text)
     form = parser.add_mutually_exclusive_group()
@@ -30,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser, number: str) -> None:
     add_words(parser)
 
 
-def add_words(parser: argparse.ArgumentParser, of: str = "") -> None:
-    """Add ``--words``; ``of`` says of which files, if not of all."""
+def add_words(parser: argparse.ArgumentParser, scope: str = "") -> None:
+    """Add ``--words``; ``scope`` begins its help text, for example "of plain texts: "."""
     text = (
-        f"{of}split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words); "
+        f"{scope}split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words); "
         "as the Wall Street Journal's treebank does (they are not, and quotes become `` and ''); "
         "or those of other languages: at spaces and punctuation, as the Indonesian treebank does, "
         "Chinese words, or every Chinese character by itself (default: what the language has)"
@@ -42,7 +42,7 @@ def add_words(parser: argparse.ArgumentParser, of: str = "") -> None:
 
 
 def settings(arguments: argparse.Namespace) -> TextSettings:
-    """Return the settings that the flags describe; some commands have not all of them."""
+    """Return the settings that the flags describe; a command may lack some of the flags."""
     form = getattr(arguments, "form", "text")
     form = cast(Form, form if form in get_args(Form) else "text")
     return TextSettings(form, arguments.words, arguments.longest, arguments.jobs)

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def groups(everyday: str) -> dict[str, str]:
-    """Return the groups of flags of a command that has these everyday ones."""
+    """Return a command's groups of flags, given its most used flags."""
     others = "--words --format --tokens --repair --no-repair --beam"
     return {
         "everyday flags": everyday,
@@ -82,9 +82,9 @@ def write(
     others: Sequence[str] = (),
 ) -> int:
     """Do the job for every sentence of the files, write the answers in a form to standard output or
-    to ``--out``, and return the exit code; ``others`` are
-    further files that the command reads. Raises InputError for a file that is none of all this or
-    cannot be read to its end, and if no sentence has a tree."""
+    to ``--out``, and return the exit code; ``others`` are further files that the command reads.
+    Raises InputError for a file of another kind or one that cannot be read to its end, and if no
+    sentence has a tree."""
     others = [*others, *map(str, parser_flags.inputs(parser_flags.choice(arguments)))]
     out = destination(arguments, files.files, others)
     counts = loop.run(files, job, TextSink(form, out), ProgressBar(files))

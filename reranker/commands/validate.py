@@ -1,4 +1,4 @@
-"""``rerank validate``: what is in an n-best file, before anything is scored."""
+"""``rerank validate``: a report on an n-best file, before anything is scored."""
 
 from __future__ import annotations
 

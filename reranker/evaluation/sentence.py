@@ -40,8 +40,8 @@ class _Bracket(NamedTuple):
     repetition: int  # 0 for the first bracket with this label and span, 1 for the second, ...
 
 
-# PYEVALB compares every bracket with every other: four seconds for so many pairs. EVALB accepts 200
-# brackets a tree.
+# PYEVALB compares every bracket with every other: four seconds for this many pairs. EVALB accepts
+# 200 brackets a tree.
 _MAX_PAIRS = 40_000_000
 
 # PYEVALB divides by the number of brackets. This bracket is in every tree, crosses no other, and is

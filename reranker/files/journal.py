@@ -47,7 +47,7 @@ from reranker.files.records import AnswerCounts, Identity, Record
 _OTHER = "rename or delete it, or give the output another name"
 
 Finish = Callable[[Iterable[str]], Iterable[str]]
-"""Makes the text of the file, piece by piece, from the answers, where these are something else."""
+"""Makes the text of the file, piece by piece, from answers that are not its text."""
 
 
 class AnswerOutput:
@@ -94,11 +94,10 @@ def open_output(
 ) -> Iterator[AnswerOutput]:
     """Open standard output for None, else the file; after an error or a kill its parts stay.
 
-    ``settings``, plain data, are what the answers depend on. With ``finish``, each answer is one
-    line, and the file is what that makes of them all, not the answers themselves. Raises InputError
-    if the file cannot be created, if another process is writing it, if there are parts of an
-    interrupted run but ``resume`` is false or the settings differ, and if files of their names are
-    not ours.
+    ``settings`` are the plain data on which the answers depend. With ``finish``, each answer is one
+    line, and the file is the text that ``finish`` makes of all answers. Raises InputError if the
+    file cannot be created, if another process is writing it, if there are parts of an interrupted
+    run but ``resume`` is false or the settings differ, and if files of their names are not ours.
     """
     if path is None:
         if resume:
@@ -137,8 +136,8 @@ class _JournaledFile(AnswerOutput):
             raise
 
     def _look(self, resume: bool) -> None:
-        """Open what an interrupted run has left, without changing it. Raises InputError if it must
-        not be resumed."""
+        """Open the files that an interrupted run has left, without changing them. Raises InputError
+        if the run must not be resumed."""
         has_part, has_journal = (check_own(path, always, _OTHER) for path in _beside(self.path))
         if not has_journal:
             if has_part:

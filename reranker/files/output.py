@@ -90,7 +90,7 @@ def files_of(names: Iterable[str | os.PathLike[str]]) -> list[Path]:
 
 
 def always(_: Path) -> bool:
-    """Return True: something else has shown, or will, that the file is the run's own."""
+    """Return True: the caller makes sure in another way that the file is the run's own."""
     return True
 
 

@@ -19,8 +19,8 @@ class AnswerCounts(NamedTuple):
     repaired: int
 
     def totals(self) -> dict[str, int]:
-        """Return the counts by the summary's names; those of all sentences add up to the
-        summary's."""
+        """Return the counts under the summary's names; their sums over all sentences are the
+        summary."""
         return {
             "sentences": 1,
             "candidates": self.ranked,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from reranker.errors import TreeError
 from reranker.trees.tree import MAX_WORDS
 
-# No list from a parser grows by as many characters.
+# No list from a parser grows by this many characters.
 _MAX_ADDED = 10_000_000
 
 

@@ -92,8 +92,8 @@ class NumberedLines:
         return self._file.damage
 
     def numbered(self, groups: Iterable[Group]) -> Iterator[RawList]:
-        """Yield the groups as lists numbered 0, 1, ...; for a damaged file, add a list that says
-        so."""
+        """Yield the groups as lists numbered 0, 1, ...; for a damaged file, add a list that reports
+        the damage."""
         position = 0
         for position, (start, candidates) in enumerate(groups, 1):
             yield RawList(str(position - 1), start, candidates)
@@ -101,7 +101,8 @@ class NumberedLines:
             yield RawList(str(position), report[0].line, report)
 
     def damage_report(self) -> list[RawCandidate]:
-        """Return, after the last line, an entry that says if the file is damaged."""
+        """Return, after the last line, an entry that reports damage to the file, if there is
+        any."""
         if not self.damage:
             return []
         problem = ("truncated", f"the file is cut short: {self.damage}")

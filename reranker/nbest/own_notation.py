@@ -1,4 +1,4 @@
-"""The notation that a candidate shows by itself, whatever stands beside it.
+"""The notation that a candidate shows by itself, without regard to other candidates.
 
 A word shows that its tree has part-of-speech nodes if it is alone in a node whose label is not a
 phrase's. A word shows that its tree has none if it has siblings or is alone in a phrase. The

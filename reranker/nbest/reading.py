@@ -40,7 +40,7 @@ class NBestFile:
         texts = self._dialect.candidate_texts(self._lines.head)
         self._shown = self._dialect.notation or most_shown(texts)
         if self._dialect.looks_for_blank_line:
-            self._lines.look_for_blank_line()  # it says how lines make lists
+            self._lines.look_for_blank_line()  # blank lines decide how lines form lists
         notation = self._dialect.notation
         self.rules = ReadingRules(
             self.name, notation, options.repair, options.restore, options.growth_limit

@@ -12,8 +12,8 @@ class Form(Generic[A]):
 
     is_table = False
     """False: each answer has a text of its own, and a line break follows it. True: the text of an
-    answer may depend on the answers before it, and has its line breaks; ``line`` is given what
-    ``plain`` returns, which a journal keeps until all answers are there."""
+    answer may depend on the answers before it, and has its line breaks; ``line`` is given the
+    result of ``plain``, which a journal keeps until all answers are there."""
     is_painted = False
     """Whether the text is made visible already, and then coloured for a terminal."""
 

@@ -21,7 +21,8 @@ class Output(Form[Ranking]):
     has_probabilities = True
     """Whether such probabilities are part of the text, if there are any."""
     has_all_candidates = False
-    """Whether all candidates are part of the text, or ``--top`` many; else the best one alone."""
+    """Whether all candidates, or the ``--top`` best, are part of the text; else the best one
+    alone."""
     suffix = ".jsonl"
     """The ending of a file's name."""
 

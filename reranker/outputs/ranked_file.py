@@ -83,7 +83,7 @@ def read_sentence(line: str) -> Any:
 
 @contextmanager
 def reading_sentence(name: str, number: int) -> Iterator[None]:
-    """Raise InputError, naming file and line, if what is read there is not a sentence."""
+    """Raise InputError, naming file and line, if the data read there are not a sentence."""
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:

@@ -1,5 +1,5 @@
-"""Turns what parsers return, trees or printed lists, into a list for each sentence, and detects
-parsers that cannot parse anything at all."""
+"""Parsers' trees or printed lists as one list for each sentence, and the detection of parsers that
+cannot parse anything at all."""
 
 from __future__ import annotations
 

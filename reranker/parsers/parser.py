@@ -53,7 +53,8 @@ class ParserSettings:
     device: str = "cpu"  # of our own models, as in ``Reranker.load``
     precision: Precision = "fast"  # likewise
     is_certainty_wanted: bool = True
-    """The wish for probabilities of brackets, which take chart a tenth of its time."""
+    """Whether probabilities of brackets are wanted, which take the parser chart a tenth of its
+    time."""
     # BLLIP's own default, 21, gains 0.6 F1.
     overparsing: int = option(10, "how thoroughly bllip searches; 21 takes three times as long")
 
@@ -73,11 +74,11 @@ class ParserSettings:
 MOST_SECONDS = 3_600
 """Limit of ``seconds``: even times a hundred sentences, the system can wait so long."""
 MOST_CANDIDATES = 10_000
-"""Limit for one sentence: chart takes 20 seconds and 0.4 GB for so many trees of 19 words."""
+"""Limit for one sentence: chart takes 20 seconds and 0.4 GB for this many trees of 19 words."""
 CANDIDATES = 50
-"""How many trees a parser proposes if ``ParserSettings.candidates`` does not say."""
+"""The number of trees that a parser proposes if ``ParserSettings.candidates`` is not set."""
 CHART_CANDIDATES = 20
-"""The same of the parser chart: the best of 50 are not better, and take 1.5 times as long
+"""The same number for the parser chart: the best of 50 are not better, and take 1.5 times as long
 (docs/research/results.md)."""
 
 

@@ -90,7 +90,7 @@ def how_it_ended(status: int, messages: bytes) -> str:
 
 
 class Exceeded(Exception):
-    """The program took too long or printed too much; the text says which."""
+    """The program took too long or printed too much; the message tells which."""
 
 
 def exchange(
@@ -141,7 +141,7 @@ def exchange(
 
 
 class Ended(Exception):
-    """The program died, or was stopped because it took too long; the text says which."""
+    """The program died, or was stopped because it took too long; the message tells which."""
 
 
 class Unread(Ended):

@@ -13,7 +13,7 @@ from reranker.parsers.parser import Parser, jobs_of, root_of
 from reranker.process.cancellation import result_of
 from reranker.text.reading import TextSentence
 
-_BATCH_WORDS = 10_000  # what is too long to be parsed takes memory, too
+_BATCH_WORDS = 10_000  # a sentence too long to be parsed takes memory, too
 _WAITING = 2  # batches for each thread, finished ones that wait for their turn included
 
 

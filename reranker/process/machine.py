@@ -11,7 +11,7 @@ from contextlib import suppress
 RETURNING_SECONDS = 10.0
 """The seconds after which long-lived processes return freed memory again."""
 MOST_THREADS = 1_024
-"""However many are asked for: each makes a run read ahead."""
+"""The most threads, whatever number is asked for: each makes a run read ahead."""
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # of glibc's mallopt
 

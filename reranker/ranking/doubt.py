@@ -11,9 +11,9 @@ from reranker.ranking.sentence import Constituent, ParsedSentence, with_words_on
 from reranker.trees.tree import Tree
 
 SURE = 0.99  # a bracket that is more probable is not in doubt
-_MOST_NAMED = 5  # words that what a phrase goes with may have
+_MOST_NAMED = 5  # the most words of the part that a phrase goes with
 _MOST_QUOTED = 9
-_LEAST = 1 / 3  # of what the bracket leaves; else the doubt is about something else
+_LEAST = 1 / 3  # of the probability that the bracket leaves; else the doubt is about something else
 _NAMES = {
     "S": "a clause",
     "SBAR": "a subordinate clause",

@@ -71,7 +71,7 @@ class Job(Generic[S, A]):
     sentences are worked on together."""
 
     def identity(self) -> Identity:
-        """Return everything on which the answers depend, beside the sentences."""
+        """Return everything on which the answers depend, apart from the sentences."""
         return {}
 
     def answer(self, sentence: S) -> A:
@@ -101,7 +101,7 @@ class Sink(Protocol[A_contra]):
 
     def opened(self, identity: Callable[[], Identity]) -> AbstractContextManager[None]:
         """Return a context in which answers are written. Leaving it completes the output; an error
-        keeps what is written, and says so."""
+        keeps the written answers and reports their number."""
 
     def already_written(self, sentences: Iterable[S]) -> Iterator[tuple[S, AnswerCounts]]:
         """Yield each sentence that the interrupted run has written, with its counts. Raises

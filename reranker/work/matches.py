@@ -23,7 +23,7 @@ class Match:
     tree: Tree | str
     """Of the most probable tree that has the match."""
     probability: float | None
-    """The sum over the trees that have it; None if it is not known how probable trees are."""
+    """The sum of the probabilities of the trees that have it; None if they are unknown."""
     named: dict[str, list[Match]] = field(default_factory=dict)
     """By name in the pattern: the nodes that it stands for in this match, each with the probability
     that both are there."""

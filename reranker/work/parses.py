@@ -1,4 +1,4 @@
-"""The trees of a sentence and how probable each is: what is searched and measured."""
+"""The trees of a sentence and their probabilities, which are searched and measured."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Parses:
     line: int
     trees: tuple[Tree, ...]
     probabilities: tuple[float, ...] | None = None
-    """Of each tree, with a sum of 1; None if nothing says how probable they are: then there is one
+    """The probability of each tree, with a sum of 1; None if it is unknown: then there is one
     tree."""
     origin: Origin | None = None
-    """Of a sentence of a text."""
+    """The sentence's place in its text."""
     id: str = ""
     certainty: Certainty | None = None
-    """The parser's, over more trees than these."""
+    """The parser's certainty, over more trees than these."""
 
 
 def has_every_score(nbest: NBest) -> bool:

@@ -40,8 +40,8 @@ class Destination:
         identity: Callable[[], Identity],
         finish: Callable[[Iterable[str]], Iterable[str]] | None,
     ) -> Iterator[AnswerOutput]:
-        """Open the output as ``open_output`` does; an interruption, an unusable input or lack of
-        memory says how much of the output is kept."""
+        """Open the output as ``open_output`` does; the error of an interruption, an unusable input
+        or lack of memory tells how much of the output is kept."""
         output = AnswerOutput()
         settings = {} if self.path is None else identity()
         try:

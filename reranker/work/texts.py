@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TextSettings:
-    """How text becomes sentences, and how many of these are parsed at once."""
+    """The settings for splitting text into sentences, and the number parsed at once."""
 
     form: Form = "text"
     words: Convention | None = None

@@ -39,7 +39,7 @@ class TreeSentence(NamedTuple):
     """A sentence with its trees."""
 
     read_digest: str
-    """By which it is recognised when it is read again."""
+    """The digest that identifies the sentence when it is read again."""
     parses: Parses | None = None
     """None if no tree of it can be used, and if it was skipped."""
     rejected: int = 0
@@ -77,14 +77,14 @@ class TreeJob(Job[TreeSentence, A | None]):
 
 @dataclass(frozen=True, slots=True)
 class TreeSettings:
-    """What the files are, and how their sentences get trees with probabilities."""
+    """The kind of the files, and the settings by which sentences get trees with probabilities."""
 
     form: FileForm = "auto"
     options: ReadOptions = field(default_factory=ReadOptions)
-    """Of n-best lists."""
+    """The options for reading n-best lists."""
     text: TextSettings = field(default_factory=TextSettings)
     choice: ParserChoice = field(default_factory=ParserChoice)
-    """Of the parser of text."""
+    """The choice of the parser of text."""
     temperature: float | None = None
     """A tree's probability is in proportion to exp(score / temperature); None: the parser's, and 1
     for n-best lists."""
@@ -193,7 +193,7 @@ class TreeFiles(Source[TreeSentence]):
             return kind, file
 
     def _reject(self, text: str) -> None:
-        """Name what belongs to no sentence that is written."""
+        """Log a fault that belongs to no written sentence."""
         self.rejected += 1
         _reject(text)
 

@@ -141,8 +141,8 @@ class _List:
         self._follows_blank = not text
 
     def finish(self, last_line: int, damage: str | None = None) -> RawList:
-        """Return the list up to ``last_line``; its last candidates say what is missing or not
-        listed."""
+        """Return the list up to ``last_line``; its last entries report missing and unlisted
+        candidates."""
         if self._tree.is_open:
             self._end_tree()
         if self._score and self._is_full:

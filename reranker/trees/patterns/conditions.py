@@ -16,7 +16,7 @@ REGEX_SECONDS = 0.5
 _REMEMBERED = 65_536  # answers of a regular expression
 
 Condition = Callable[[Table, int], int]
-"""Those of a set of nodes that fulfil it."""
+"""Returns the nodes of a set that fulfil the condition."""
 Accepts = Callable[[str], bool]
 Search: TypeAlias = "Callable[[str], re.Match[str] | None]"
 
@@ -93,7 +93,7 @@ def others(nodes: Nodes) -> Nodes:
 
 
 def fulfilling(nodes: Nodes, condition: Condition) -> Nodes:
-    """Return those of the nodes that fulfil the condition."""
+    """Return the nodes of the set that fulfil the condition."""
 
     def fulfilling(table: Table) -> int:
         if fulfilling not in table.known:

@@ -48,7 +48,7 @@ MAX_LENGTH = 5_000
 MAX_RELATIONS = 200
 MAX_DEPTH = 50
 MAX_WAYS = 20_000
-"""For the nodes that ``=name`` can refer to, in one tree: a second or so."""
+"""The most choices of nodes for ``=name`` in one tree: a second or so."""
 MAX_STEPS = 10_000_000
 """Ways times nodes of the tree, since each way looks at them all: some seconds."""
 
@@ -137,7 +137,8 @@ class Pattern:
 
 
 class _Reader:
-    """A reader of a pattern from left to right; each method takes what its name says."""
+    """A reader of a pattern from left to right; each method reads the part that it is named
+    after."""
 
     def __init__(self, text: str) -> None:
         self._text = text
