@@ -128,8 +128,8 @@ def _save(content: dict[str, Any], file: IO[bytes]) -> None:
 def _content(data: bytes) -> Any:
     if data.count(_DIRECTORY_ENTRY) > _MAX_RECORDS:
         raise _Refused(f"more than {_MAX_RECORDS} records")
-    checked = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(checked, "w") as copy:
+    clean = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(clean, "w") as copy:
         copy.writestr(f"{_FOLDER}version", "3\n")  # of the archive's form
         entries = archive.infolist()
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
@@ -145,8 +145,8 @@ def _content(data: bytes) -> Any:
                 _check(record)
             if name in ("data.pkl", "byteorder") or name.startswith("data/"):
                 copy.writestr(_FOLDER + name, record)
-    checked.seek(0)
-    return torch.load(checked, map_location="cpu", weights_only=True)
+    clean.seek(0)
+    return torch.load(clean, map_location="cpu", weights_only=True)
 
 
 def _check(code: bytes) -> None:

@@ -14,7 +14,7 @@ from reranker.process.flags import positive
 from reranker.work import loop
 from reranker.work.ranking import Rank, warn_of_language
 from reranker.work.sinks import TextSink
-from reranker.work.texts import ParsedText, UnparsedLog, checked_texts, text_paths
+from reranker.work.texts import ParsedText, UnparsedLog, recognised_texts, text_paths
 
 LESS_MEMORY = "fewer --threads or a smaller ensemble (--models) take less, fewer --jobs too"
 
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     models = [*(arguments.models or ()), *settings.models.paths, *parser_flags.inputs(choice)]
     out = destination(arguments, paths, models)
     choice = choice if count else settings.parser_for(choice)
-    texts, others = checked_texts(paths)
+    texts, others = recognised_texts(paths)
     text = ParsedText(texts, text_flags.settings(arguments), choice)
     with contextlib.closing(text):
         if text.is_empty:

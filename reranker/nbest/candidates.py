@@ -93,14 +93,14 @@ def listed(candidates: Iterable[T]) -> list[T]:
 def log_probabilities(scores: Iterable[SupportsFloat | None]) -> list[Any]:
     """Return a caller's scores; raise InputError for a score that cannot be a log-probability.
     Scores in files are not checked: they may be of other kinds."""
-    checked = list(scores)
-    for place, score in enumerate(map(_finite, checked)):
+    numbers = list(scores)
+    for place, score in enumerate(map(_finite, numbers)):
         if score is not None and score > _ROUNDING:
             raise InputError(
                 f"parser_scores[{place}] is {score:g}: a log-probability is 0 or less; scores of "
                 "another kind cannot be mixed in, leave them out"
             )
-    return checked
+    return numbers
 
 
 def score_warnings(nbest: NBest, warned: set[str]) -> list[str]:

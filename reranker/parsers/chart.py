@@ -90,14 +90,14 @@ class ChartParser:
         groups = alike([len(each.words) for each in sentences])
         words = [sentences[number].words for number in chain.from_iterable(groups)]
         tables = read_each(member.model, member.vocabulary, words, cancellation)
-        for group in cancellation.checked(groups):
+        for group in cancellation.until_cancelled(groups):
             own = [next(tables) for _ in group]
             gains = [Gains.of_table(table.labels, NO_LABEL, RARE_LABEL + 1) for table in own]
             certainties: Iterable[Certainty | None] = repeat(None)
             if self._is_certainty_wanted:
                 certainties = certainties_of(gains, self.vocabulary.labels, self.temperature)
             every = zip(group, own, charts(gains), certainties, strict=False)
-            for number, table, chart, certainty in cancellation.checked(every):
+            for number, table, chart, certainty in cancellation.until_cancelled(every):
                 trees = k_best(chart, self._candidates) if self._candidates > 1 else [chart.best()]
                 found = table.tags, chart.gains.without, trees, certainty
                 yield number, self._list(sentences[number], *found)
@@ -110,10 +110,10 @@ class ChartParser:
 
         model, vocabulary = self._member.model, self._member.vocabulary
         lengths = [len(each.words) for each in sentences]
-        for batch in cancellation.checked(batches(lengths, vocabulary.label_count)):
+        for batch in cancellation.until_cancelled(batches(lengths, vocabulary.label_count)):
             words = [sentences[number].words for number in batch]
             read = read_batch(model, vocabulary, words, self.temperature, self._candidates)
-            for number, each in zip(cancellation.checked(batch), read, strict=True):
+            for number, each in zip(cancellation.until_cancelled(batch), read, strict=True):
                 tags, (places, numbers, probabilities, entropy), trees, values = each
                 by_name = _by_name(vocabulary.labels, places, numbers, probabilities)
                 certainty = Certainty(by_name, entropy)

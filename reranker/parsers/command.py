@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
-from reranker.parsers.answers import BatchParser, given_lines, printed_lists
+from reranker.parsers.lists import BatchParser, given_lines, printed_lists
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.program import Exceeded, Program, exchange, how_it_ended
 from reranker.process.cancellation import Stopped

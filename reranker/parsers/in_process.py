@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
-from reranker.parsers.answers import BatchParser, list_of_one
+from reranker.parsers.lists import BatchParser, list_of_one
 from reranker.process.cancellation import Stopped
 from reranker.trees.tree import Tree
 

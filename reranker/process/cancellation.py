@@ -45,7 +45,7 @@ class Cancellation:
     def is_cancelled(self) -> bool:
         return self._cancelled.is_set() or (self._outer is not None and self._outer.is_cancelled)
 
-    def checked(self, items: Iterable[T]) -> Iterator[T]:
+    def until_cancelled(self, items: Iterable[T]) -> Iterator[T]:
         """Yield the items; raise Stopped at the first item after the caller cancelled. Yield
         nothing while paused."""
         for item in items:

@@ -51,7 +51,7 @@ def in_order(
     try:
         most_tokens = batch_tokens * max(POOL_BATCHES, lanes.count)
         pace = _Pace(first_tokens or FIRST_POOL_TOKENS, most_tokens)
-        for pool in _pools(cancellation.checked(lists), pace):
+        for pool in _pools(cancellation.until_cancelled(lists), pace):
             futures = (
                 (batch, lanes.direct(score, batch, cancellation))
                 for batch in batches(pool, batch_tokens, lanes.count)

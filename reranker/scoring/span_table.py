@@ -188,7 +188,7 @@ def label_table(
     words = len(data) - 2
     labels = np.zeros((words, words, model.config.label_count), np.float32)
     starts, lasts = np.triu_indices(words)
-    for first, some in cancellation.checked(model.label_log_probabilities(data)):
+    for first, some in cancellation.until_cancelled(model.label_log_probabilities(data)):
         here = slice(first, first + len(some))
         labels[starts[here], lasts[here]] = some.float().cpu().numpy()
     return labels

@@ -79,11 +79,11 @@ def span_log_probabilities(
     }
     unread = readings(model, vocabulary, [words for words, found in known.items() if found is None])
     with torch.inference_mode():
-        for words, sentence in cancellation.checked(sequences.sentences.items()):
+        for words, sentence in cancellation.until_cancelled(sequences.sentences.items()):
             if found := known[words]:
                 values[sentence.eos_edge], values[[*sentence.edges.values()]] = found
             else:
-                rows = cancellation.checked(_label_rows(model, *next(unread)))
+                rows = cancellation.until_cancelled(_label_rows(model, *next(unread)))
                 _fill(values, sentence, _places(sentence, vocabulary), len(words), rows)
     return values
 

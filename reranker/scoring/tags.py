@@ -49,7 +49,7 @@ class Tagger:
                 unread.append(words)
             else:
                 yield words, () if known is None else self._best(words, known)
-        for words, data in cancellation.checked(readings(model, vocabulary, unread)):
+        for words, data in cancellation.until_cancelled(readings(model, vocabulary, unread)):
             with torch.inference_mode():
                 if len(words) <= KEPT_WORDS:  # its labels are needed next
                     found = table_of(model, words, data, cancellation).tags

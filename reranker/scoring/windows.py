@@ -115,7 +115,7 @@ class StageWalk:
     def through(self, window: Window, parents: Tensor, step: Step) -> Tensor:
         """Return the outputs [rows of the window, H]. Raises Stopped if cancelled."""
         outputs = []
-        for part in self._cancellation.checked(window.parts):
+        for part in self._cancellation.until_cancelled(window.parts):
             mine = parents[part.rows]
             output, after = step(
                 part.rows, tuple(piece.index_select(0, mine) for piece in self._state)

@@ -71,7 +71,7 @@ def _check_files(names: Sequence[str]) -> None:
         )
 
 
-def checked_text(path: str) -> str | TextFile:
+def recognised_text(path: str) -> str | TextFile:
     """Return the path, or the opened file if it can be read only once. Raises InputError for a file
     that cannot be opened, KindError unless it is text."""
     file = open_text(path, streams=True)
@@ -87,14 +87,14 @@ def checked_text(path: str) -> str | TextFile:
     return path
 
 
-def checked_texts(paths: Sequence[str]) -> tuple[list[str | TextFile], int]:
-    """Return the texts among the files, as ``checked_text`` does, and the number of the others,
+def recognised_texts(paths: Sequence[str]) -> tuple[list[str | TextFile], int]:
+    """Return the texts among the files, as ``recognised_text`` does, and the number of the others,
     which are logged. Raises InputError for a file that cannot be opened, KindError if the only one
     is not text."""
     texts: list[str | TextFile] = []
     for path in paths:
         try:
-            texts.append(checked_text(path))
+            texts.append(recognised_text(path))
         except KindError as error:
             if len(paths) == 1:
                 raise

@@ -31,7 +31,7 @@ def _read(limits: Limits, request: Request) -> Contents:
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         contents = read(body, limits, request)
-        for item in request.checked([*contents.lists, *contents.sentences]):
+        for item in request.until_cancelled([*contents.lists, *contents.sentences]):
             request.progress(item)
         return contents._replace(lists=[], sentences=[])
     finally:

@@ -130,7 +130,7 @@ class RankedRequest:
         written = zip(ranked, (nbest for nbest, _ in group), strict=True)
         return [
             writer.entry(number, ranking, nbest)
-            for number, (ranking, nbest) in enumerate(cancellation.checked(written), place)
+            for number, (ranking, nbest) in enumerate(cancellation.until_cancelled(written), place)
         ]
 
 

@@ -121,7 +121,7 @@ async def validate(
 def _report(contents: Contents, models: Models, cancellation: Cancellation) -> bytes:
     report = Report(contents.files)
     members = {member.name: member.vocabulary.is_unknown for member in models.members}
-    report.count(cancellation.checked(contents.lists), members)
+    report.count(cancellation.until_cancelled(contents.lists), members)
     return bytes(JSONLine(asdict(report)).body)
 
 

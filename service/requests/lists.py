@@ -219,7 +219,7 @@ def _within(
     bounds: _Bounds, lists: Iterable[NBest], cancellation: Cancellation | None
 ) -> list[NBest]:
     accepted: list[NBest] = []
-    for number, nbest in enumerate((cancellation or Cancellation()).checked(lists), 1):
+    for number, nbest in enumerate((cancellation or Cancellation()).until_cancelled(lists), 1):
         bounds.check_count(number)
         bounds.check_length(nbest.id, number, len(nbest.candidates) + len(nbest.rejected))
         bounds.check_trees(nbest, number)

@@ -39,7 +39,7 @@ def read_sentences(
         given, convention=limits.convention, longest=limits.longest, has_bytes=True
     )
     try:
-        for sentence in cancellation.checked(read):
+        for sentence in cancellation.until_cancelled(read):
             sentences.append(sentence)
             many = f"more than {limits.max_sentences} sentences"
             limits.check("max_sentences", len(sentences), many, field)

@@ -23,7 +23,7 @@ with atheris.instrument_imports():
     from reranker.files.text import TextInMemory
     from reranker.nbest import FORMATS, NBest, ReadOptions
     from reranker.nbest.data import Sentence
-    from reranker.parsers.answers import given_lines, printed_lists
+    from reranker.parsers.lists import given_lines, printed_lists
     from reranker.parsers.running import ParsedLists
     from reranker.text.conventions import Convention
     from reranker.text.reading import Text, TextSentence

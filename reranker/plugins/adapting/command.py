@@ -23,7 +23,7 @@ from reranker.languages import language_name
 from reranker.process.flags import number_from, weight, whole_number
 from reranker.ranking import Weighing
 from reranker.trees.treebank import treebank_files
-from reranker.work.texts import ParsedText, TextSettings, checked_text
+from reranker.work.texts import ParsedText, TextSettings, recognised_text
 
 if TYPE_CHECKING:
     from reranker.pipeline import Reranker
@@ -159,7 +159,7 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
         if not os.path.isfile(name):
             raise InputError(f"{name}: no such file")
     for name in arguments.text:
-        checked_text(name)
+        recognised_text(name)
     stems = [path.stem for path in models]
     if len(set(stems)) < len(stems):
         raise InputError("two of --models have the same name; rename one")

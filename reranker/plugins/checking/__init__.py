@@ -6,5 +6,5 @@ FEATURES: Features = {
     "commands": {
         "check": Entry("command", "the brackets of a treebank that are most likely wrong", 11)
     },
-    "functions": {"check": Entry("checked:check")},
+    "functions": {"check": Entry("judging:check")},
 }

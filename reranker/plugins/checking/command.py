@@ -12,7 +12,7 @@ from reranker.commands.arguments import add_output, destination
 from reranker.commands.progress import ProgressBar
 from reranker.files.output import files_of, open_whole, output_paths
 from reranker.outputs.form import Form
-from reranker.plugins.checking.checked import Check, Judged, MostSuspicious, open_treebank
+from reranker.plugins.checking.judging import Check, Judged, MostSuspicious, open_treebank
 from reranker.plugins.checking.page import DRAWN, Row, page
 from reranker.plugins.checking.suspicion import Place
 from reranker.process.flags import positive

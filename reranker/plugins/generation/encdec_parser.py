@@ -13,8 +13,8 @@ from reranker.nbest import NBest
 from reranker.nbest.data import Candidate, RawCandidate, RawList, Sentence
 from reranker.nbest.faithful import ReadingRules, accept
 from reranker.nbest.notation import Notation
-from reranker.parsers.answers import NAME, usable
 from reranker.parsers.in_process import InProcessParser
+from reranker.parsers.lists import NAME, usable
 from reranker.parsers.parser import CANDIDATES, ParserSettings
 from reranker.plugins.generation.beam_search import BeamSettings, Hypothesis, generate
 from reranker.plugins.generation.encoder_decoder_file import load_generators

@@ -12,7 +12,7 @@ from pathlib import Path
 from reranker.errors import InputError
 from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
-from reranker.parsers.answers import given_lines, printed_lists
+from reranker.parsers.lists import given_lines, printed_lists
 from reranker.parsers.parser import CANDIDATES, ParserSettings
 from reranker.parsers.program import Conversation, Ended, Unread
 from reranker.plugins.other_parsers.bllip_model import bllip_model

@@ -108,7 +108,7 @@ class Beam:
         ready: list[tuple[Numbers, Values, Values]] = []  # the rows that have read the word
         # An end needs no limit: each hypothesis has one way to it.
         left = 2**31 if is_end else width.most_actions
-        for _ in self._cancellation.checked(iter(int, 1)):
+        for _ in self._cancellation.until_cancelled(iter(int, 1)):
             reading = self._models.read(self._memory, places, tokens, word)
             scores = history.score[rows]
             can = self._may_go_on(rows, is_end)

@@ -56,7 +56,7 @@ class BeamParser:
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
         """Return for each sentence its list or, if it is too long, why there is none. Raises
         Stopped after ``stop``."""
-        return [self._parse(each) for each in self._cancellation.checked(sentences)]
+        return [self._parse(each) for each in self._cancellation.until_cancelled(sentences)]
 
     def unknown_words(self, words: Sequence[str]) -> int:
         """Return the number of words outside the vocabulary."""

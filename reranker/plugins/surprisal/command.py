@@ -24,7 +24,7 @@ from reranker.work import loop
 from reranker.work.loop import Source
 from reranker.work.nbest_files import NBestLists, log_rejected
 from reranker.work.sinks import TextSink
-from reranker.work.texts import TextSentences, TextSettings, checked_texts, text_paths
+from reranker.work.texts import TextSentences, TextSettings, recognised_texts, text_paths
 
 if TYPE_CHECKING:
     from reranker.plugins.surprisal.surprisal import SentenceSurprisal
@@ -154,7 +154,7 @@ def _source(
     InputError for a wrong file, and for a text without words."""
     if arguments.nbest:
         return NBestLists(paths, ReadOptions(arguments.format), describe=lambda _: None), 0
-    files, others = checked_texts(paths)
+    files, others = recognised_texts(paths)
     words = arguments.words or convention_of(language_of_models(arguments.models))
     settings = TextSettings(arguments.form, words, arguments.longest)
     text = TextSentences(files, settings)

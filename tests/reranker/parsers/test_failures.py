@@ -9,9 +9,9 @@ import pytest
 from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
-from reranker.parsers.answers import Failures
 from reranker.parsers.command import CommandParser
 from reranker.parsers.in_process import OneTreeParser
+from reranker.parsers.lists import Failures
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.trees.tree import Tree
 from tests.checkout import TOY_PARSER

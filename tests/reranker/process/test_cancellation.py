@@ -23,7 +23,7 @@ def counting(cancellation: Cancellation) -> Iterator[list[int]]:
 
     def count() -> None:
         try:
-            for number in Cancellation(cancellation).checked(itertools.count()):
+            for number in Cancellation(cancellation).until_cancelled(itertools.count()):
                 seen.append(number)
                 time.sleep(0.001)
         except Stopped:

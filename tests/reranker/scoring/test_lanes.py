@@ -63,7 +63,7 @@ def test_lanes_are_never_less_nice_than_the_process() -> None:
 def test_cancelling_stops_the_jobs() -> None:
     cancellation, seen = Cancellation(), []
     with pytest.raises(Stopped):
-        for item in cancellation.checked(range(10)):
+        for item in cancellation.until_cancelled(range(10)):
             seen.append(item)
             if item == 3:
                 cancellation.cancel()

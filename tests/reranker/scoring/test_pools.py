@@ -124,7 +124,7 @@ def test_who_stops_listening_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
             return [0]
         begun.set()
         try:
-            for _ in cancellation.checked(itertools.count()):
+            for _ in cancellation.until_cancelled(itertools.count()):
                 time.sleep(0.01)
         except Stopped:
             cancelled.append(batch[0].nbest.id)
