@@ -98,7 +98,7 @@ if "reranker.service.children.scoring_main" in sys.orig_argv:
             if "crash" in each.words:
                 raise ValueError(" ".join(each.words))
         if any("hang" in each.words for each in sentences):
-            for _ in cancellation.checked(itertools.repeat(None)):
+            for _ in cancellation.until_cancelled(itertools.repeat(None)):
                 time.sleep(0.01)
         return parse(self, sentences, cancellation)
     ChartParser.parse = failing

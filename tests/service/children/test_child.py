@@ -47,7 +47,7 @@ if any(word.endswith(".counting_main") for word in sys.orig_argv):
                 time.sleep(3600)
             if what == "hang":
                 time.sleep(3600)
-            for number in request.checked(range(what)):
+            for number in request.until_cancelled(range(what)):
                 request.progress(number)
                 time.sleep(0.001)
             return what
