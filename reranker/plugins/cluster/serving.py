@@ -151,8 +151,8 @@ def _reason(error: Exception) -> str:
     """Return our own error, if Ray's long message quotes one."""
     deployments = serve.status().applications[_NAME].deployments.values()
     text = "\n".join([str(error), *(deployment.message for deployment in deployments)])
-    ours = _OUR_ERROR.findall(text)
-    return ours[-1] if ours else text.splitlines()[-1]
+    messages = _OUR_ERROR.findall(text)
+    return messages[-1] if messages else text.splitlines()[-1]
 
 
 @contextlib.contextmanager

@@ -72,25 +72,25 @@ class Storage:
                 raise InputError(f"{above}: {what}; {_ADVICE}")
         return "/".join([self._root, *parts])
 
-    def check_own(self, name: str, ours: Callable[[], bool]) -> bool:
+    def check_own(self, name: str, is_own: Callable[[], bool]) -> bool:
         """Return whether there is a file of this name, to be replaced. Raises InputError if there
-        is something that a run has not made, as ``ours`` tells, or that is no file."""
+        is something that a run has not made, as ``is_own`` tells, or that is no file."""
         with _errors(self.path(name), "written", InputError):
             target = self._place(name)
             if self._is_local:
-                return check_own(Path(target), lambda _: ours(), _ADVICE)
+                return check_own(Path(target), lambda _: is_own(), _ADVICE)
             self._files.invalidate_cache()
-            if self._files.isfile(target) and not ours():
+            if self._files.isfile(target) and not is_own():
                 raise InputError(f"{self.path(name)}: {NOT_OURS}; {_ADVICE}")
             return bool(self._files.isfile(target))
 
-    def own(self, names: Iterable[str], ours: Callable[[str], bool]) -> set[str]:
+    def own(self, names: Iterable[str], is_own: Callable[[str], bool]) -> set[str]:
         """Return the names at which there is a file. Raises InputError as ``check_own`` does."""
         names = [*names]
         if not self._is_local:  # in which a listing is cheaper than a question for each
             there = self.sizes()
             names = [name for name in names if name in there]
-        return {name for name in names if self.check_own(name, functools.partial(ours, name))}
+        return {name for name in names if self.check_own(name, functools.partial(is_own, name))}
 
     def folds_case(self, folder: str) -> bool:
         """Return whether names that differ in case alone are one file here, as the lock of the
@@ -122,31 +122,31 @@ class Storage:
         written or lies in the folder ``own``; None if there is none."""
         inputs = [(url, *opened(url)) for url in urls]
         inputs = [each for each in inputs if each[1] == self._files]
-        ours = {_same(self._files, f"{self._root}/{name}") for name in names}
+        outputs = {_same(self._files, f"{self._root}/{name}") for name in names}
         folder = _same(self._files, f"{self._root}/{own}")
         for url, files, path in inputs:
             above = {_same(files, str(each)) for each in PurePosixPath(path).parents}
-            if _same(files, path) in ours or folder in above:
+            if _same(files, path) in outputs or folder in above:
                 return url
         return None
 
     def write(
-        self, name: str, content: Iterator[bytes], ours: Callable[[], bool] | None = None
+        self, name: str, content: Iterator[bytes], is_own: Callable[[], bool] | None = None
     ) -> int:
-        """Write a file, whole or not at all, and return its size. ``ours`` tells whether a run has
+        """Write a file, whole or not at all, and return its size. ``is_own`` tells whether a run has
         made a file of that name; None: the name is in the run's own folder. Raises InputError for a
         file that no run has made, and RerankError."""
 
         def check() -> None:
-            if ours is not None:
-                self.check_own(name, ours)
+            if is_own is not None:
+                self.check_own(name, is_own)
 
         with _errors(self.path(name), "written", RerankError):
             target = self._place(name)
             check()
             self._files.makedirs(os.path.dirname(target), exist_ok=True)
             if self._is_local:
-                return _replace(target, content, ours or (lambda: True))
+                return _replace(target, content, is_own or (lambda: True))
             return _put(self._files, target, content, check)
 
     def read(self, name: str) -> bytes:
@@ -302,10 +302,10 @@ def _identity(entry: dict[str, Any]) -> str:
     return f"{entry.get('size')} {known}"
 
 
-def _replace(target: str, content: Iterator[bytes], ours: Callable[[], bool]) -> int:
+def _replace(target: str, content: Iterator[bytes], is_own: Callable[[], bool]) -> int:
     # Two processes that write the same file, after a kill was noticed late, write the same.
     size, digest = 0, hashlib.sha256()
-    with whole_file(Path(target), lambda _: ours()) as file:
+    with whole_file(Path(target), lambda _: is_own()) as file:
         for piece in content:
             size += file.write(piece)
             digest.update(piece)

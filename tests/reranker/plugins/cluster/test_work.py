@@ -234,11 +234,11 @@ def test_finished_shards_are_known_until_they_their_input_or_settings_change(
 
 class _KilledBeforeTheRecord(Storage):
     def write(
-        self, name: str, content: Iterator[bytes], ours: Callable[[], bool] | None = None
+        self, name: str, content: Iterator[bytes], is_own: Callable[[], bool] | None = None
     ) -> int:
         if name.endswith(".json"):
             raise KeyboardInterrupt
-        return super().write(name, content, ours)
+        return super().write(name, content, is_own)
 
 
 def test_a_shard_without_its_record_is_not_taken_for_the_one_before(
