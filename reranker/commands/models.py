@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what is installed; returns the exit code."""
+    """Print the installed models; return the exit code."""
     ensembles = installed_models()
     named = models_in_environment()
     if not ensembles and not named:

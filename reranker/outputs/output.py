@@ -12,7 +12,7 @@ class Output(Form[Ranking]):
     """A form of rankings. Subclasses define ``line``, and stand in ``reranker/registry.py`` or,
     those of other packages, behind an entry point. ``line`` returns the text of one sentence
     without the last line break. It may raise TreeError if it needs a bracketed tree and the best
-    tree is not one. The attributes say what the text needs."""
+    tree is not one. The attributes declare the needs of the text."""
 
     needs_brackets = True
     """Whether the best tree must be bracketed (``ReadOptions.restore`` makes it so)."""

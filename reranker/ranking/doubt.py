@@ -26,7 +26,7 @@ _NAMES = {
 
 _Span = tuple[int, int]
 CandidateTree = tuple[int, str, float | None]
-"""Of a candidate its index, its tree in brackets and the parser's score."""
+"""The index of a candidate, its tree in brackets and the parser's score."""
 
 
 class Doubt(NamedTuple):

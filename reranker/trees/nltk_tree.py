@@ -17,8 +17,8 @@ _WORD_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 
 
 def as_text(tree: nltk.Tree, most: int) -> str:
-    """Return an nltk tree in brackets. Raises TreeError for what is neither a tree nor a word, and
-    if more than ``most`` brackets are open, as in a tree within itself."""
+    """Return an nltk tree in brackets. Raises TreeError for an object that is neither a tree nor a
+    word, and if more than ``most`` brackets are open, as in a tree within itself."""
     closing, depth = object(), 0
     text: list[str] = []
     stack: list[object] = [tree]

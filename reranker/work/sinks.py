@@ -98,7 +98,7 @@ class TextSink(Generic[A]):
                 self._show(("" if self._number else self._form.begin()) + self._form.end())
 
     def already_written(self, sentences: Iterable[S]) -> Iterator[tuple[S, AnswerCounts]]:
-        """Yield what the journal has."""
+        """Yield the records of the journal."""
         if not self._output.kept:
             return
         read, again = itertools.tee(sentences)

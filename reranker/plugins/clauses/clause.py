@@ -41,7 +41,7 @@ class Clause(NamedTuple, Generic[Place]):
     finite: bool
     span: Place
     own: tuple[Place, ...]
-    """Its words without the clauses in it."""
+    """The clause's words without the clauses in it."""
     subject: Place | None
     predicate: tuple[Place, ...]
     """The verb phrase with all its words; in questions the verb before the subject, and the rest

@@ -133,7 +133,7 @@ class Storage:
     def write(
         self, name: str, content: Iterator[bytes], is_own: Callable[[], bool] | None = None
     ) -> int:
-        """Write a file, whole or not at all, and return its size. ``is_own`` tells whether a run has
+        """Write a file, whole or not at all; return its size. ``is_own`` tells whether a run has
         made a file of that name; None: the name is in the run's own folder. Raises InputError for a
         file that no run has made, and RerankError."""
 

@@ -16,8 +16,8 @@ from reranker.evaluation.brackets import f1_by_row
 from reranker.plugins.tuning.scored_lists import Array, ScoredLists
 from reranker.ranking import Weighing
 
-# The best point of a line, of so many tried, is the middle of the window (this share of the line on
-# either side) with the best mean F1: a narrow peak between two worse places is chance.
+# The best point of a line, of this many tried, is the middle of the window (this share of the line
+# on either side) with the best mean F1: a narrow peak between two worse places is chance.
 STEPS = 1000
 WINDOW = 0.1
 # The ends of the lines. Member weights are normalised to a mean of 1; none is 0, since a member

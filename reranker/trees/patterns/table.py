@@ -43,7 +43,7 @@ class Table:
         """Of the root -1."""
         self.children = children
         self.places = places
-        """By label or word: the set of nodes that have it."""
+        """The set of nodes with each label or word."""
         self.words_before = words_before
         """Words to the left of each node, traces not counted; at the end, all words."""
         self.leaves = leaves
@@ -55,13 +55,13 @@ class Table:
         self.end = end
         """The first node behind those below each."""
         self.known: dict[object, int] = {}
-        """By part of a pattern: the set of nodes that match it."""
+        """The set of nodes that match each part of a pattern."""
         self.chosen: dict[str, int | None] = {}
-        """By name in a pattern: the node that it stands for, None for no node."""
+        """The node that each name in a pattern stands for; None for no node."""
         self.texts: dict[str, str] = {}
-        """By variable of a pattern's regular expressions: its text."""
+        """The text of each variable of a pattern's regular expressions."""
         self.heads: dict[int, int] = {}
-        """By node: its head, once it is known."""
+        """The head of each node whose head is known."""
         self._above: list[int] | None = None
         self._children_sets: list[int] | None = None
 
