@@ -35,8 +35,8 @@ Group = Literal[
     "functions",
 ]
 """``commands``: modules with ``add_arguments(parser)``, ``run(arguments)``, which returns the exit
-status, and perhaps ``EXAMPLES``, the end of ``--help``, and ``GROUPS`` of flags with a ``USAGE``
-(reranker.commands.help); a RerankError is exit status 2.
+status, and perhaps ``EXAMPLES``, the end of ``--help``, ``GROUPS`` of flags with a ``USAGE``
+(reranker.commands.help), and ``LESS_MEMORY``, advice to a user; a RerankError is exit status 2.
 ``parsers``: a ``Factory`` (reranker.parsers.parser). ``outputs``: subclasses of ``Output``
 (reranker.outputs.output), made without arguments.
 ``trainings``: modules of `rerank train` by architecture, ``language-model`` for all others, with

@@ -23,7 +23,7 @@ class Output(Form[Ranking]):
     has_all_candidates = False
     """Whether all candidates, or the ``--top`` best, are part of the text; else the best one
     alone."""
-    suffix = ".jsonl"
+    suffix = ".txt"
     """The ending of a file's name."""
 
     def with_commas(self) -> Output:
@@ -47,6 +47,7 @@ class Ranked(Output):
 
     needs_brackets = False
     has_all_candidates = True
+    suffix = ".jsonl"
 
     def line(self, ranking: Ranking, number: int) -> str:
         return ranking.to_json()

@@ -16,6 +16,8 @@ VERSION = 1
 class Json(Output):
     """The best tree with its words and constituents, as JSON."""
 
+    suffix = ".jsonl"
+
     def line(self, ranking: Ranking, number: int) -> str:
         sentence = to_dict(ranking.parsed_sentence())
         return json.dumps(sentence, ensure_ascii=False, allow_nan=False)

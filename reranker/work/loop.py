@@ -87,7 +87,7 @@ class Job(Generic[S, A]):
         return AnswerCounts(0, 0, 0, 0)
 
     def finished(self, sentence: S, counts: AnswerCounts) -> None:
-        """Note that a sentence is written, by this run or by the one that is resumed."""
+        """Note that a sentence is answered, by this run or by the one that is resumed."""
 
     def end(self, counts: Counts) -> None:
         """Raise InputError if all sentences together are unusable."""
