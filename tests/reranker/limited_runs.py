@@ -33,7 +33,8 @@ def _run(what: str, size: int, arguments: Sequence[str]) -> tuple[int, str]:
 def _limit(what: str, size: int, command: str) -> None:
     limit = resource.RLIMIT_FSIZE
     if what == "memory":
-        import_module("reranker.pipeline")
+        for name in ("pipeline", "commands.rerank", "work.ranking", "scoring.winner"):
+            import_module(f"reranker.{name}")
         if command == "train":
             registry.load("commands", "train")
             import_module("reranker.plugins.training.worker")
