@@ -15,7 +15,7 @@ class Form(Generic[A]):
     answer may depend on the answers before it, and has its line breaks; ``line`` is given the
     result of ``plain``, which a journal keeps until all answers are there."""
     is_painted = False
-    """Whether the text is made visible already, and then coloured for a terminal."""
+    """True for text that is already safe for a terminal, and coloured."""
 
     def begin(self) -> str:
         """Return the text before the first answer, with its line break."""

@@ -15,11 +15,11 @@ class Output(Form[Ranking]):
     tree is not one. The attributes declare the needs of the text."""
 
     needs_brackets = True
-    """Whether the best tree must be bracketed (``ReadOptions.restore`` makes it so)."""
+    """True if the best tree must be bracketed (``ReadOptions.restore`` makes it so)."""
     needs_probabilities = False
-    """Whether there must be a probability for each bracket, which the parser chart alone has."""
+    """True if each bracket must have a probability, which the parser chart alone gives."""
     has_probabilities = True
-    """Whether such probabilities are part of the text, if there are any."""
+    """True if the text has the brackets' probabilities, where there are any."""
     has_all_candidates = False
     """Whether all candidates, or the ``--top`` best, are part of the text; else the best one
     alone."""
