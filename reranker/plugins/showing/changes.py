@@ -9,6 +9,7 @@ from reranker.evaluation.brackets import GoldTree
 from reranker.evaluation.lines import read_line
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import SentenceScore
+from reranker.files.opening import text_digest
 from reranker.trees.constituents import brackets
 from reranker.trees.linearize import FUNCTION_TAG
 from reranker.trees.marks import Mark, MarkedTree, printable
@@ -96,6 +97,11 @@ class Change:
     """False if ``best`` is known to be the parser's first."""
     problems: int = 0
     """The number of candidates that could not be read."""
+
+    def digest(self) -> str:
+        """Return a digest of the sentence's trees."""
+        trees = (tree.to_string() for tree in (self.first, self.best) if tree)
+        return text_digest(self.id, *trees)
 
     def judged(self, gold: GoldTree) -> Change:
         """Return the change with scores against the gold tree, and with the gold tree's tags if
