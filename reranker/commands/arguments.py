@@ -33,7 +33,8 @@ def destination(
     others: Sequence[str | Path] = (),
 ) -> Destination:
     """Return what ``--out`` and ``--resume`` describe. ``files`` are the run's inputs, ``others``
-    the models that it reads. Raises InputError for an output that would replace one of them."""
+    further files that its parsers read. Raises InputError for an output that would replace one of
+    them, or a file that the command has read."""
     return Destination(
         journaled_path(arguments.out, [*files, *others]),
         arguments.resume,

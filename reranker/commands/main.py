@@ -22,6 +22,7 @@ from reranker import registry
 from reranker.commands.endings import INTERRUPTED, dealt_with, ending, interrupt_at_signals, leave
 from reranker.commands.progress import count_rejections, logged_messages, start_messages
 from reranker.errors import InputError
+from reranker.files.both_ways import one_command
 from reranker.files.output import write_errors
 from reranker.files.visible import visible_message
 
@@ -110,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     text = ""
     try:
         try:
-            with logged_messages():
+            with logged_messages(), one_command():
                 return _run(given)
         finally:
             # Not left to Python, which can only complain of an error on its way out.

@@ -74,8 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments, parser_flags.models(arguments), has_probabilities=is_sure
     )
     paths = text_paths(arguments.text)
-    models = [*(arguments.models or ()), *settings.models.paths, *parser_flags.inputs(choice)]
-    out = destination(arguments, paths, models)
+    out = destination(arguments, paths, parser_flags.inputs(choice))
     choice = choice if count else settings.parser_for(choice)
     texts, others = recognised_texts(paths)
     text = ParsedText(texts, text_flags.settings(arguments), choice)

@@ -67,8 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         table = GoldTable(GoldTrees(arguments.gold, arguments.gold_tags))
     settings = ranking_flags.settings(arguments)
     inputs = nbest_flags.inputs(arguments)
-    models = [*(arguments.models or ()), *settings.models.paths]
-    out = destination(arguments, inputs, models)
+    out = destination(arguments, inputs)
     restore = arguments.restore or settings.form.needs_brackets
     # Before models are loaded: a wrong file is reported at once, and so are other gold trees.
     lists = NBestLists(arguments.nbest, nbest_flags.options(arguments, restore=restore))

@@ -4,7 +4,6 @@ from flags to answers."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import Any
 
 from reranker.commands import nbest_flags, parser_flags, text_flags
@@ -79,13 +78,10 @@ def write(
     files: TreeFiles,
     job: TreeJob[Any],
     form: Form[Any],
-    others: Sequence[str] = (),
 ) -> int:
     """Do the job for every sentence of the files, write the answers in a form to standard output or
-    to ``--out``, and return the exit code; ``others`` are further files that the command reads.
-    Raises InputError for a file of another kind or one that cannot be read to its end, and if no
-    sentence has a tree."""
-    others = [*others, *map(str, parser_flags.inputs(parser_flags.choice(arguments)))]
-    out = destination(arguments, files.files, others)
+    to ``--out``, and return the exit code. Raises InputError for a file of another kind or one that
+    cannot be read to its end, and if no sentence has a tree."""
+    out = destination(arguments, files.files, parser_flags.inputs(parser_flags.choice(arguments)))
     counts = loop.run(files, job, TextSink(form, out), ProgressBar(files))
     return 1 if counts["rejected"] or files.rejected else 0

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from reranker.errors import InputError
+from reranker.files.both_ways import note_input
 
 _MOST_TEXT = 1 << 26  # bytes of a file of settings or of a vocabulary
 
@@ -40,7 +41,8 @@ def open_file(
     ``streams``, read once from beginning to end, may be a named pipe. A shell's own pipes, whose
     other ends are open, may stand for any file.
 
-    Raises OSError, whose ``strerror`` is the reason, also for more than ``most`` bytes.
+    Raises OSError, whose ``strerror`` is the reason, also for more than ``most`` bytes and for a
+    file that the running command is about to replace.
     """
     kind = _refused(path, streams)
     if kind is not None:
@@ -52,6 +54,7 @@ def open_file(
             raise OSError(errno.EINVAL, "it is a device")
         if most is not None and status.st_size > most:
             raise _too_large(status.st_size, most)
+        note_input(status)
     except BaseException:
         file.close()
         raise

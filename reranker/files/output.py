@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TextIO
 
 from reranker.errors import InputError, RerankError
+from reranker.files.both_ways import note_output, release
 from reranker.files.claim import NewFile, check_claims, names_to_disk, to_disk
 from reranker.files.text import read_lines
 from reranker.files.visible import visible
@@ -29,9 +30,10 @@ _KINDS = {stat.S_IFREG: "", stat.S_IFDIR: ", but a folder", stat.S_IFLNK: ", but
 def output_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()) -> Path | None:
     """Return the file to write, links followed; None, standard output, stays None.
 
-    Raises InputError if the path is not a regular file in an existing folder, or is one of
-    ``inputs`` (``-`` is standard input), which would be destroyed. Every command that writes checks
-    this before it computes anything.
+    Raises InputError if the path is not a regular file in an existing folder, is one of ``inputs``
+    (``-`` is standard input), or was read by the running command: it would be destroyed. Every
+    command that writes checks this before it computes anything; ``inputs`` are the files that it
+    has yet to open.
     """
     if path is None:
         _check_is_none_of(inputs, "standard output", 1)
@@ -74,10 +76,12 @@ def _check_is_none_of(
     devices and terminals may be both."""
     with contextlib.suppress(OSError):  # the file does not exist
         output = os.stat(file)
+        is_input = note_output(file, output)
         for source in inputs if stat.S_ISREG(output.st_mode) else ():
             with contextlib.suppress(OSError, ValueError):
-                if os.path.samestat(output, os.stat(0 if source == "-" else source)):
-                    raise InputError(f"{name}: is also an input; give the output another name")
+                is_input |= os.path.samestat(output, os.stat(0 if source == "-" else source))
+        if is_input:
+            raise InputError(f"{name}: is also an input; give the output another name")
 
 
 def files_of(names: Iterable[str | os.PathLike[str]]) -> list[Path]:
@@ -159,6 +163,7 @@ def whole_file(path: Path, is_own: IsOwn | None = None) -> Iterator[IO[bytes]]:
         to_disk(file)
         check_claims()
         new.give_name(replace=is_own is None or check_own(path, is_own))
+        release(path)
         names_to_disk(path.parent)
 
 

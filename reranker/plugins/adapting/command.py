@@ -16,6 +16,7 @@ from reranker.commands import parser_flags
 from reranker.commands.arguments import add_threads, counted
 from reranker.commands.progress import Bar, ProgressBar, loading, rejection
 from reranker.errors import InputError
+from reranker.files.both_ways import release
 from reranker.files.claim import claimed
 from reranker.files.opening import file_sha256
 from reranker.files.output import make_folder, open_whole, output_paths, standard_output
@@ -165,10 +166,10 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
         raise InputError("two of --models have the same name; rename one")
     if arguments.gold_share == 1:
         raise InputError("--gold-share 1 leaves nothing to learn from the text")
-    inputs = [*arguments.text, *trees, *(arguments.models or ()), *models]
-    inputs += parser_flags.inputs(parser_flags.choice(arguments))
+    inputs = [*arguments.text, *trees, *parser_flags.inputs(parser_flags.choice(arguments))]
     names = (*(arguments.out / f"{path.stem}.pt" for path in models), arguments.out / "report.md")
-    output_paths([name for name in names if name.exists()], inputs)
+    for made in filter(None, output_paths([name for name in names if name.exists()], inputs)):
+        release(made)  # a resumed run reads its own
 
 
 def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.progress import loading
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import open_whole, output_paths
@@ -173,10 +172,8 @@ def run(arguments: argparse.Namespace) -> int:
         **{name: vars(arguments)[name] for name in names & {*vars(arguments)}}
     )
     inputs: list[str | Path] = [*treebank_files(settings.trees or [])]
-    inputs += [*settings.models, *(settings.text or []), *settings.passages, *settings.runs]
+    inputs += [*(settings.text or []), *settings.passages, *settings.runs]
     inputs += [folder / "log.jsonl" for folder in settings.runs]
-    if settings.models:
-        inputs += named_models(settings.models).paths
     outputs = (arguments.plot, arguments.out, settings.token_scores)
     picture, out, token_scores = output_paths(outputs, inputs)
     figure = new_figure(picture) if picture is not None else None

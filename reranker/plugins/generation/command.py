@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     if count > arguments.beam:
         raise InputError(f"--nbest {count}: a beam of {arguments.beam} has no more outputs")
     paths = named_models(arguments.models).paths
-    out = destination(arguments, [arguments.source], paths)
+    out = destination(arguments, [arguments.source])
     with loading("PyTorch"):
         import torch
 

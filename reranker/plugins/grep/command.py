@@ -118,8 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
         form = _Lines(likely, in_colour=in_colour)
     job = Search(patterns, settings, has_names=isinstance(form, _Json | _Lines))
     with contextlib.closing(tree_flags.open_files(arguments)) as files:
-        others = [arguments.patterns] if arguments.patterns else []
-        return tree_flags.write(arguments, files, job, form, others)
+        return tree_flags.write(arguments, files, job, form)
 
 
 def _is_likely(match: Match, least: float) -> bool:

@@ -7,7 +7,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reranker.checkpoints.ensemble_file import language_of_models, named_models
+from reranker.checkpoints.ensemble_file import language_of_models
 from reranker.commands import text_flags
 from reranker.commands.arguments import add_format, add_output, add_threads, counted, destination
 from reranker.commands.progress import ProgressBar, loading, message, rejection
@@ -95,9 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
     if bool(arguments.text) == bool(arguments.nbest):
         raise InputError("name either files of text or, after --nbest, n-best lists")
     paths = expanded(arguments.nbest) if arguments.nbest else text_paths(arguments.text)
-    models = [*(arguments.models or ()), *named_models(arguments.models).paths]
-    out = destination(arguments, paths, models)
-    picture, _ = output_paths((arguments.plot, arguments.out), [*paths, *models])
+    out = destination(arguments, paths)
+    picture, _ = output_paths((arguments.plot, arguments.out), paths)
     figure = new_figure(picture) if picture is not None else None
     source, others = _source(arguments, paths)
     with contextlib.closing(source):

@@ -16,6 +16,7 @@ import torch
 from reranker import registry
 from reranker.commands.progress import message
 from reranker.errors import InputError, RerankError
+from reranker.files.both_ways import release
 from reranker.files.claim import claimed
 from reranker.files.output import files_of, make_folder, output_paths
 from reranker.plugins.training.loop.config import RunConfig, read_tables
@@ -73,8 +74,10 @@ def output(settings: TrainSettings) -> Path:
         settings.teacher,
     )
     inputs += files_of(filter(None, others))
-    (out, *_) = output_paths([settings.out, *log_files(settings.folder)], inputs)
+    (out, *logs) = output_paths([settings.out, *log_files(settings.folder)], inputs)
     assert out is not None
+    for log in filter(None, logs):
+        release(log)  # a resumed run reads its own
     return out
 
 

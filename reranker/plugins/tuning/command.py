@@ -76,10 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.save is not None and arguments.save.suffix != ".toml":
         raise InputError(f"--save {arguments.save}: the name must end in .toml")
     paths = named_models(arguments.models).paths if arguments.models else ()
-    gold = treebank_files(arguments.gold)
-    inputs = [arguments.ranked, *gold, *(arguments.models or ()), *paths]
     outputs = (arguments.save, arguments.plot, arguments.plot_confidence)
-    save, *plots = output_paths(outputs, inputs)
+    save, *plots = output_paths(outputs, [arguments.ranked, *treebank_files(arguments.gold)])
     pictures = [None if path is None else (path, new_figure(path)) for path in plots]
 
     lists = _read(arguments, paths)

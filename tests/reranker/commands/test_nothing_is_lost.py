@@ -203,7 +203,7 @@ def test_an_ensemble_is_not_replaced_by_what_is_made_of_it(
     rerank = ["--nbest", "lists", "--models", ".", "--out", "m.pt"]
     refused(capsys, "m.pt: is also an input", *rerank)
     analyse = ["analyse", "classes", "--models", ".", "--trees", "gold"]
-    refused(capsys, "m.pt: is also an input", *analyse, "--out", "m.pt")
+    refused(capsys, "m.pt: it is also an output", *analyse, "--out", "m.pt")
     refused(capsys, "two outputs are the same", *analyse, "--out", "a.png", "--plot", "./a.png")
     tune = ["tune", "lists", "gold", "--models", "m.pt"]
     same = ["--save", "e.toml", "--plot", "a.png", "--plot-confidence", "a.png"]
