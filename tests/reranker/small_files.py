@@ -25,17 +25,34 @@ def write(path: Path, content: str | bytes) -> str:
 
 @contextlib.contextmanager
 def standard_input(content: str | bytes) -> Iterator[None]:
-    """Replace the standard input of this process, for commands that run in it."""
+    """Replace the standard input of this process, for commands that run in it, by a file."""
     with tempfile.TemporaryFile() as file:
         file.write(content if isinstance(content, bytes) else content.encode())
         file.seek(0)
-        before = os.dup(0)
-        os.dup2(file.fileno(), 0)
-        try:
+        with _reading_from(file.fileno()):
             yield
-        finally:
-            os.dup2(before, 0)
-            os.close(before)
+
+
+@contextlib.contextmanager
+def piped_input(content: str) -> Iterator[None]:
+    """Replace it by a pipe, which has room for 64 KB."""
+    read_end, write_end = os.pipe()
+    with open(read_end) as pipe:
+        with open(write_end, "w") as other_end:
+            other_end.write(content)
+        with _reading_from(pipe.fileno()):
+            yield
+
+
+@contextlib.contextmanager
+def _reading_from(file: int) -> Iterator[None]:
+    before = os.dup(0)
+    os.dup2(file, 0)
+    try:
+        yield
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
 
 
 def bllip(*lists: Iterable[str]) -> str:

@@ -6,10 +6,11 @@ import sys
 from importlib import import_module
 
 from reranker.commands.main import program
-from reranker.scoring import pools
 
 if __name__ == "__main__":
-    pools.BATCH_TOKENS = 300
-    if "train" in sys.argv:
+    # A search in trees starts without torch, which scoring imports.
+    if "--models" in sys.argv:
+        vars(import_module("reranker.scoring.pools"))["BATCH_TOKENS"] = 300
+    elif "train" in sys.argv:
         vars(import_module("reranker.plugins.training.loop.train"))["STATE_INTERVAL"] = 0.0
     program()

@@ -2,53 +2,57 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import pty
 import re
-import subprocess
-import sys
 import termios
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reranker.commands.main import main
 from reranker.commands.progress import MessageHandler, ProgressBar
 from reranker.work.loop import Source
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.small_files import bllip, write
-
-COMMAND = [sys.executable, "-m", "reranker.commands.main"]
+from tests.reranker.small_files import bllip, piped_input, write
 
 
-def on_terminal(*arguments: str, output: int | None = None, given: str = "") -> list[str]:
+def on_terminal(*arguments: str, given: str = "") -> list[str]:
     """Return the text that the command prints on a terminal, cut at line breaks and carriage
     returns."""
-    shown = bytes_on_terminal(*arguments, output=output, given=given)
+    shown = bytes_on_terminal(*arguments, given=given)
     return [text for text in re.split(r"[\r\n]|\x1b\[K", shown) if text.strip()]
 
 
-def bytes_on_terminal(*arguments: str, output: int | None = None, given: str = "") -> str:
+def bytes_on_terminal(*arguments: str, given: str = "") -> str:
     """Return everything that the command prints on a terminal."""
     terminal, other_end = pty.openpty()
     termios.tcsetwinsize(terminal, (24, 100))
-    with subprocess.Popen(
-        [*COMMAND, *arguments], stdin=subprocess.PIPE, stdout=output or other_end, stderr=other_end
-    ) as process:
-        os.close(other_end)
-        assert process.stdin is not None
-        process.stdin.write(given.encode())
-        process.stdin.close()
+
+    def read() -> bytes:
         shown = b""
-        try:
+        with contextlib.suppress(OSError):  # the other end is closed
             while block := os.read(terminal, 1 << 16):
                 shown += block
-        except OSError:  # the process has ended
-            pass
+        return shown
+
+    with ThreadPoolExecutor(1) as thread:
+        reading = thread.submit(read)
+        with (
+            open(other_end, "w", buffering=1) as screen,
+            contextlib.redirect_stdout(screen),
+            contextlib.redirect_stderr(screen),
+            piped_input(given),
+        ):
+            status = main(arguments)
+        shown = reading.result()
     os.close(terminal)
-    assert process.returncode in (0, 1), shown
+    assert status in (0, 1), shown
     return shown.decode()
 
 
