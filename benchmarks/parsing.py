@@ -79,7 +79,7 @@ def same_words(sentences: Sequence[Sequence[str]], again: Sequence[Sequence[str]
 
 
 def agreement(same: int, count: int) -> str:
-    return f"split into the treebank's words: {same} of {count}, {100 * same / count:.1f} %"
+    return f"split into the treebank's words: {same} of {count}, {100 * same / count:.1f}%"
 
 
 def measure(trees: Sequence[str], choice: ParserChoice, jobs: int, reranker: Reranker) -> str:

@@ -37,7 +37,7 @@ def parse(
     call, which may come from another thread.
 
     ``text`` is running text, or a list of sentences, each a string or a list of words. The ``form``
-    of a string is ``text``, ``sentences`` (one a line) or ``tokens`` (the same, with a space
+    of a string is ``text``, ``sentences`` (one per line) or ``tokens`` (the same, with a space
     between words). ``words`` is the convention for splitting words, by default the language's usual
     one; ``models`` is as in ``Reranker.load``; ``parser`` is a parser or its name, and
     ``options`` are the flags of `rerank parse` for it: ``candidates``, ``language``,

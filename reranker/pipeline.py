@@ -248,7 +248,7 @@ class Reranker(Ranker):
         sentence and its words are. For a text too long for a list of rankings, use ``stream``.
 
         ``text`` is running text, or a list of sentences, each a string or a list of words. A string
-        may also have one sentence a line (``form``: ``sentences``), with a space between words
+        may also have one sentence per line (``form``: ``sentences``), with a space between words
         (``tokens``).
 
         ``parser``, of reranker.parsers.registry.create_parser or by its name alone

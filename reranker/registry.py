@@ -65,16 +65,18 @@ Features = dict[Group, dict[str, Entry]]
 
 CORE: Features = {  # the features of the core alone
     "commands": {
-        "parse": Entry(
-            "commands.parse", "text in, the best tree of each sentence out: parse and rerank", 1
+        "parse": Entry("commands.parse", "parse a text: write the best tree of each sentence", 1),
+        "serve": Entry(
+            "commands.serve", "start a server, with a web page and an HTTP interface", 8
         ),
-        "serve": Entry("commands.serve", "rerank over HTTP, with a web page", 8),
-        "models": Entry("commands.models", "the language models that are installed", 9),
-        "eval": Entry("commands.evaluate", "EVALB's figures for two treebank files", 10),
+        "models": Entry("commands.models", "list the installed models", 9),
+        "eval": Entry("commands.evaluate", "score trees against gold trees, as EVALB does", 10),
         "validate": Entry(
-            "commands.validate", "what is in an n-best file, and what is wrong with it", 13
+            "commands.validate", "tell what an n-best file contains and what is wrong with it", 13
         ),
-        "convert": Entry("commands.convert", "convert n-best files from one format to another", 14),
+        "convert": Entry(
+            "commands.convert", ("convert n-best lists and treebanks to another format"), 14
+        ),
         "completion": Entry(
             "commands.completion", "print a script for tab completion in bash, zsh or fish", 30
         ),
@@ -85,11 +87,11 @@ CORE: Features = {  # the features of the core alone
     },
     "outputs": {  # as the help of `--output` lists them
         "best": Entry("outputs.output:Best", "the best tree"),
-        "pretty": Entry("outputs.penn:Pretty", "over several lines"),
-        "conllu": Entry("outputs.conllu:CoNLLU", "as CoNLL-U"),
-        "json": Entry("outputs.spans:Json", "with words and brackets"),
-        "brackets": Entry("outputs.brackets:Brackets", "a table"),
-        "ranked": Entry("outputs.output:Ranked", "every candidate, as JSON"),
+        "pretty": Entry("outputs.penn:Pretty", "the same over several lines"),
+        "conllu": Entry("outputs.conllu:CoNLLU", "the same in CoNLL-U"),
+        "json": Entry("outputs.spans:Json", "its words and brackets in JSON"),
+        "brackets": Entry("outputs.brackets:Brackets", "a table of its brackets"),
+        "ranked": Entry("outputs.output:Ranked", "all candidates, in JSON"),
     },
 }
 

@@ -80,7 +80,7 @@ def _read_keys(settings: Settings, name: str, kind: str) -> list[_Key]:
         lines = [line.strip() for line in lines]
         keys_in_file = [line for line in lines if line and not line.startswith("#")]
         if not keys_in_file:
-            raise InputError(f"{place}: contains no keys; write them one a line")
+            raise InputError(f"{place}: contains no keys; write them one per line")
         texts += [_split_label(line, file) for line in keys_in_file]
     return [
         _Key(hashlib.sha256(text.encode()).digest(), label or f"{kind}-{number}")

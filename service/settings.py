@@ -111,8 +111,9 @@ class Settings(BaseSettings):
     )
     sha256: _Words = Field(
         [],
-        description="SHA-256 of each checkpoint, or its first 8 digits or more, in any order; "
-        "other checkpoints are refused",
+        description=(
+            "accept only checkpoints with these SHA-256 hashes (the first 8 digits are enough)"
+        ),
     )
     combine: Literal["sum", "average"] = Field(
         "sum", description="sum the members' log-probabilities, or average their probabilities"
@@ -123,14 +124,15 @@ class Settings(BaseSettings):
     )
     threads: _Count | None = Field(
         None,
-        description="CPU threads of each engine; by default one per core, shared out among the "
-        "engines",
+        description="CPU threads per engine; by default all cores, divided among the engines",
     )
     engines: int = Field(
         1,
         ge=1,
         le=64,
-        description="number of processes that score: each loads the models, all share a queue",
+        description=(
+            "number of processes that score, each with its own models; all share one queue"
+        ),
     )
     heartbeat_seconds: _Seconds = Field(
         30.0,
@@ -142,13 +144,13 @@ class Settings(BaseSettings):
         "fast", description="exact: float32; fast: products of 8-bit integers where they are faster"
     )
     host: str = Field("127.0.0.1", description="address to listen on; 0.0.0.0: all")
-    public: bool = Field(
-        False, description="serve without keys at an address that other machines can reach"
-    )
+    public: bool = Field(False, description="accept requests from other machines without API keys")
     allow_host: Annotated[_Words, AfterValidator(_hosts)] = Field(
         [],
-        description="host names that requests may use for the service; *: any; by default any name "
-        "if there are keys, else only localhost and addresses",
+        description=(
+            "host names under which clients may reach the service; *: any; by default any name "
+            "if there are keys, else only localhost and IP addresses"
+        ),
     )
     port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0: any free port")
 
@@ -162,7 +164,7 @@ class Settings(BaseSettings):
         CHART_CANDIDATES,
         ge=1,
         le=MOST_CANDIDATES,
-        description="trees that the parser proposes for a sentence",
+        description="trees that the parser proposes per sentence",
     )
     words: Convention | None = Field(
         None,
@@ -177,17 +179,22 @@ class Settings(BaseSettings):
         "for a long list, and a longer request takes several calls",
     )
     queue_requests: _Count = Field(
-        128, description="most requests at once, else 429; one client may have three quarters"
+        128,
+        description=("most requests at once, else 429; one client may have three quarters of them"),
     )
     queue_tokens: _Count = Field(
         1_000_000,
-        description="most tokens that wait, else 429; a request that would probably miss its "
-        "deadline gets 429, too",
+        description=(
+            "most waiting tokens, else 429, which a request also gets if it would probably miss "
+            "its deadline"
+        ),
     )
     client_rate: Annotated[float, Field(gt=0)] | None = Field(
         None,
-        description="most requests a second of one client, by key or address, averaged over ten "
-        "seconds, else 429",
+        description=(
+            "most requests per second and client (key or address), averaged over ten seconds, "
+            "else 429"
+        ),
     )
 
     connections: _Count = Field(
@@ -196,8 +203,9 @@ class Settings(BaseSettings):
     max_body_bytes: _Count = Field(16 * 2**20, description="largest body, else 413")
     queue_bytes: _Count = Field(
         64 * 2**20,
-        description="most bytes of all bodies being received, read and scored, else 429; small "
-        "bodies are always received",
+        description=(
+            "most bytes of all request bodies in memory, else 429; small bodies are always received"
+        ),
     )
     max_sentences: _Count = Field(1000, description="most sentences per request, else 422")
     max_candidates: _Count = Field(1000, description="most candidates per sentence, else 422")
@@ -224,18 +232,20 @@ class Settings(BaseSettings):
 
     reading_seconds: _Seconds = Field(
         10.0,
-        description="CPU time to read a body of up to a megabyte, and in proportion more for a "
-        "longer body, else 422",
+        description=(
+            "CPU time to read a body of up to a megabyte, proportionally more for a longer one, "
+            "else 422"
+        ),
     )
 
     api_keys: _Keys = Field(
         [], description="keys for using the service; without any, no key is needed"
     )
-    api_keys_file: Path | None = Field(None, description="file with more keys, one a line")
+    api_keys_file: Path | None = Field(None, description="file of API keys, one per line")
     admin_keys: _Keys = Field(
         [], description="keys for reloading models; without any, only SIGHUP reloads"
     )
-    admin_keys_file: Path | None = Field(None, description="file with more admin keys, one a line")
+    admin_keys_file: Path | None = Field(None, description="file of admin keys, one per line")
     cors_origins: Annotated[_Words, AfterValidator(_origins)] = Field(
         [], description="origins whose web pages may call the service"
     )
@@ -349,7 +359,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, field in Settings.model_fields.items():
         if name in ("api_keys", "admin_keys"):
             continue
-        default = f" (default: {_shown(field.default)})" if field.default not in (None, []) else ""
+        default = (
+            f" (default: {_shown(field.default)})" if field.default not in (None, [], "") else ""
+        )
         options: dict[str, Any] = {
             "dest": name,
             "default": argparse.SUPPRESS,

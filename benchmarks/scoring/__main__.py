@@ -197,7 +197,7 @@ def comparison(
         speeds = [f"{raw / seconds:,.0f}", f"{left / seconds:,.0f}"]
         speeds += [
             f"{first.seconds / seconds:.2f}",
-            f"{100 * computed * flop / seconds / peak:.0f} %",
+            f"{100 * computed * flop / seconds / peak:.0f}%",
         ]
         off = "-" if difference is None else f"{difference:.1e}"
         held = [f"{most:,.0f}", f"{loaded:,.0f}"]

@@ -88,7 +88,7 @@ async def measure(load: Load, command_rate: float, server: Server, overload_seco
             rate = candidates / seconds
             print(
                 f"service at saturation, {together} list(s) a request: {rate:.0f} candidates/s, "
-                f"{100 * rate / command_rate:.0f} % of the command's"
+                f"{100 * rate / command_rate:.0f}% of the command's"
             )
         report_right("coalesced", load, answers)
         per_second = len(load.lists) / seconds

@@ -54,8 +54,8 @@ def targets(measured: Measurements) -> list[Verdict]:
     made.append(Verdict(what, f"{1000 * slow:.0f} ms, {live.lost} lost", is_met))
     first, *later = megabytes_by_minute(measured)[1:]
     change = max(abs(each - first) / first for each in later) if first else 1.0
-    what = f"memory flat within {100 * FLAT:g} % after the first minute"
-    made.append(Verdict(what, f"{100 * change:.0f} %", change <= FLAT))
+    what = f"memory flat within {100 * FLAT:g}% after the first minute"
+    made.append(Verdict(what, f"{100 * change:.0f}%", change <= FLAT))
     most = max(each.megabytes for each in measured.samples)
     what = f"memory under {MOST_MEGABYTES:,.0f} MB"
     made.append(Verdict(what, f"{most:.0f} MB", most < MOST_MEGABYTES))

@@ -8,7 +8,7 @@ weights, stay the same to the last bit. That is how a model learns other convent
         --never SU CODE --out spans.pt
 
 A file that is named several times counts as often. Prints how many of the dev files' words get the
-right tag before and after. It takes a millisecond a word, most of it to read the sentences.
+right tag before and after. It takes a millisecond per word, most of it to read the sentences.
 """
 
 from __future__ import annotations

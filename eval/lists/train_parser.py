@@ -42,7 +42,7 @@ _TUNED_ON = 30  # every 30th tree; the programs use the first 1,000
 @reporting_errors("train_parser")
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("trees", type=Path, nargs="+", help="files of a tree a line, .gz")
+    parser.add_argument("trees", type=Path, nargs="+", help="files of one tree per line, .gz")
     parser.add_argument("--programs", type=Path, required=True)
     parser.add_argument("--static", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True, help="ends in .tar.gz")

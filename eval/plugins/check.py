@@ -5,7 +5,7 @@
 
 Each sentence gets at most one error: a label changed, a bracket moved by one child, removed or
 added, or a phrase attached higher or lower. An error is found if one of its places is among the
-first, as many as 5 % of all brackets. Beside it: orders by variation alone, and a random one.
+first, as many as 5% of all brackets. Beside it: orders by variation alone, and a random one.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ ORDERS = ("suspicion", "variation alone", "without context", "random")
 def first_found(
     trees: Sequence[Tree], errors: Planted, evidence: Evidence, rng: random.Random
 ) -> dict[str, list[str]]:
-    """Return by order the kinds of the errors that are among the first 5 %."""
+    """Return by order the kinds of the errors that are among the first 5%."""
     index, bare = Index(), Index(context=0)
     for take in (index.add, bare.add, index.count, bare.count):
         for tree in trees:

@@ -88,7 +88,7 @@ def rows(
             row += [
                 f"{test.f1:.2f}",
                 p_text(test.randomisation_p) if is_tested else NONE,
-                f"{closed:.0f} %" if is_choice else NONE,
+                f"{closed:.0f}%" if is_choice else NONE,
             ]
     return table
 

@@ -278,7 +278,7 @@ def _f1_row(row: dict[str, Any], name: str) -> list[str]:
         _mean_text(figures["perplexity"]),
         _mean_text([each["f1"] for each in figures["alone"]]),
         _mean_text([each["f1"] for each in figures["mixed"]]),
-        NONE if None in gaps else f"{round(mean(gaps))} %",
+        NONE if None in gaps else f"{round(mean(gaps))}%",
         *(p_text(test["randomisation_p"]) if test else NONE for test in tests),
         f"{mean(figures['seconds']):.0f}",
         row["printed"] or NONE,

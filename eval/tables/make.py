@@ -157,7 +157,7 @@ def _arguments() -> argparse.ArgumentParser:
     text = "keep every step here (default: runs/tables-*)"
     add("--work", type=Path, metavar="FOLDER", help=text)
     either = parser.add_mutually_exclusive_group()
-    text = "in all; 60 %% is for training, the same for every model (default: no limit)"
+    text = "in all; 60%% is for training, the same for every model (default: no limit)"
     either.add_argument("--budget", type=float, default=0, metavar="MINUTES", help=text)
     text = "of every model, however long (paper recipe: each phase; default: its configuration's)"
     either.add_argument("--epochs", type=float, default=0, metavar="N", help=text)

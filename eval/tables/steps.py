@@ -1,6 +1,6 @@
 """A study as ``rerank`` commands, each of which makes one file: when the file is there, the step is
-done. Data are written in the forms that `rerank` reads: one tree a line, and lists in our own JSON;
-text is read where it is."""
+done. Data are written in the forms that `rerank` reads: one tree per line, and lists in our own
+JSON; text is read where it is."""
 
 from __future__ import annotations
 

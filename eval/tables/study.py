@@ -30,7 +30,7 @@ class Data(_StudyPart):
 
     train: list[str]
     dev: list[str]
-    text: bool = False  # running text, a sentence a line, instead of trees
+    text: bool = False  # running text, one sentence per line, instead of trees
 
 
 class EvaluationSet(_StudyPart):

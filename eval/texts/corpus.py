@@ -3,12 +3,12 @@
     python eval/texts/corpus.py wikipedia articles/*.txt --out ~/wikipedia
     python eval/texts/corpus.py lambada train-novels/*/*.txt --out ~/lambada
 
-Words are separated by spaces, a sentence a line; those that are not among the --words most frequent
-ones of the training part become <unk>. Of wikipedia, a file is an article, numbers become N, and
-each article gets a line <article> before it and </article> after it; wiki.train.txt, wiki.dev.txt
-and wiki.test.txt are of whole articles, drawn at random. LAMBADA's novels (Paperno et al. 2016) are
-published already tokenised; some of them, drawn at random, are lambada.dev.txt, the others
-lambada.train.txt. Exit status: 0, 1 if lines were left out, 2 if files cannot be used.
+Words are separated by spaces, one sentence per line; words that are not among the --words most
+frequent ones of the training part become <unk>. Of wikipedia, a file is an article, numbers become
+N, and each article gets a line <article> before it and </article> after it; wiki.train.txt,
+wiki.dev.txt and wiki.test.txt are of whole articles, drawn at random. LAMBADA's novels (Paperno et
+al. 2016) are published already tokenised; some of them, drawn at random, are lambada.dev.txt, the
+others lambada.train.txt. Exit status: 0, 1 if lines were left out, 2 if files cannot be used.
 
 Files are read line by line, several times, so that a corpus need not fit into memory.
 """
@@ -65,7 +65,7 @@ KINDS = {
 
 @dataclass
 class CorpusFiles:
-    """Text files, a sentence a line; ``word_of`` is what becomes of a word."""
+    """Text files, one sentence per line; ``word_of`` is what becomes of a word."""
 
     word_of: Callable[[str], str]
     refused: dict[tuple[Path, int], str] = field(default_factory=dict)  # by file and line
@@ -157,7 +157,7 @@ def table(parts: Iterable[CorpusPart], vocabulary: int) -> str:
     """Return the table, in the form of Table 4.1 of Daniluk (2016)."""
     rows = [("part", "files", "lines", "words", "in vocabulary")]
     for part in parts:
-        share = f"{100 * part.known / part.words:.1f} %" if part.words else ""
+        share = f"{100 * part.known / part.words:.1f}%" if part.words else ""
         counts = (f"{part.files:,}", f"{part.lines:,}", f"{part.words:,}")
         rows.append((part.name, *counts, share))
     return f"{aligned(rows)}\nvocabulary: {vocabulary:,} words"

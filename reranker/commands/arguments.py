@@ -21,9 +21,9 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add ``--out`` and ``--resume``, for a command that can resume."""
     add = parser.add_argument
-    text = "write to FILE instead of stdout; it appears when complete"
+    text = "write to FILE, which appears when it is complete (default: standard output)"
     add("--out", type=Path, metavar="FILE", help=text)
-    text = "continue from the FILE.part that an interrupted run with --out left, if there is one"
+    text = "continue an interrupted run with the same --out"
     add("--resume", action="store_true", help=text)
 
 

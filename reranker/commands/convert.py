@@ -71,36 +71,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--to-beam",
         type=whole_number(1, MOST_LINES),
         metavar="K",
-        help="lines per list, for --to opennmt",
+        help="candidates per list, for --to opennmt",
     )
     text = (
-        "with --to trees or a treebank's format: the files (or folders) are treebanks; write their "
-        "trees without traces and function tags, with roots called TOP, as parsers learn from"
+        "read treebanks (files or folders), and write their trees as parsers learn from them: "
+        "without traces and function tags, with roots called TOP; for --to trees or a treebank's "
+        "format"
     )
     add("--clean", action="store_true", help=text)
     text = (
-        "with --clean: write part-of-speech tags as newer treebanks do, where older ones differ: "
-        "IN for the preposition to, and TO only before a verb; PRP$, WP$, -LRB-, -RRB- and SYM"
+        "with --clean: write part-of-speech tags as newer treebanks do: IN for the preposition "
+        "to, and TO only before a verb; PRP$, WP$, -LRB-, -RRB- and SYM"
     )
     add("--newer-tags", action="store_true", help=text)
-    text = (
-        "with --clean: leave out the constituents with these labels, but not what is in them, "
-        "where treebanks that are learned from together differ"
-    )
+    text = "with --clean: leave out brackets with these labels, but keep their contents"
     add("--without", nargs="+", default=[], metavar="LABEL", help=text)
     text = (
-        "with --clean: leave out the constituents and words with these labels, and all that is in "
-        "them: DFL for the marks of transcribed speech (-DFL-), EDITED for what a speaker took "
-        "back (with --without EDITED its words stay)"
+        "with --clean: leave out brackets and words with these labels, together with their "
+        "contents, such as DFL (marks of transcribed speech) and EDITED (self-corrections)"
     )
     add("--drop", nargs="+", default=[], metavar="LABEL", help=text)
     text = (
-        "with --clean: these characters end a label, as - and = do: '*' for NP*SUB, '#' for "
+        "with --clean: characters that end a label as - and = do: '*' for NP*SUB, '#' for "
         "ADJ##lemma=x##"
     )
     add("--separators", default="", metavar="CHARACTERS", help=text)
-    add("--out", type=Path, metavar="FILE", help="write here instead of stdout")
-    text = "write words and tags here, for formats that leave them out"
+    add("--out", type=Path, metavar="FILE", help="write to FILE (default: standard output)")
+    text = "write words and tags to FILE, for formats without them"
     add("--tokens-out", type=Path, metavar="FILE", help=text)
 
 

@@ -28,17 +28,14 @@ exit status: 0 every sentence was scored or skipped, 1 some could not be compare
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank eval`` to ``parser``."""
     add = parser.add_argument
-    text = (
-        "gold trees as treebanks have them: files, folders, quoted patterns; .gz and .zst; - reads "
-        "stdin"
-    )
+    text = "gold trees: files, folders, quoted patterns; plain, .gz or .zst; - reads standard input"
     add("gold", nargs="+", metavar="GOLD", help=text)
     add("test", metavar="TEST", help="trees to score, or ranked output")
-    text = "what to ignore and to treat as equal (default: COLLINS' settings)"
+    text = "EVALB's parameters: labels to ignore and to treat as equal (default: COLLINS' settings)"
     add("--parameters", type=Path, metavar="FILE.prm", help=text)
     text = (
-        "flag the figures if more sentences than this cannot be compared (default: 10, or "
-        "MAX_ERROR in FILE.prm); unlike EVALB, scoring continues"
+        "warn if more than N sentences cannot be compared (default: 10, or MAX_ERROR in "
+        "FILE.prm); unlike EVALB, scoring continues"
     )
     add("--max-error", type=whole_number(0), metavar="N", help=text)
     text = (
@@ -46,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "does not delete it (default: no root counts)"
     )
     add("--count-roots", action="store_true", help=text)
-    add("--sentences", action="store_true", help="print a row for each sentence")
+    add("--sentences", action="store_true", help="also print a row per sentence")
     add("--json", action="store_true", help="print one JSON object")
 
 

@@ -14,8 +14,8 @@ from reranker.process.flags import positive
 def add_arguments(parser: argparse.ArgumentParser, *, required: bool) -> None:
     """Add ``--nbest`` (or, if not ``required``, positional files) and ``add_reading_arguments``."""
     files = (
-        "n-best lists: files or quoted globs, plain, .gz or .zst; - reads stdin; several files "
-        "are pooled sentence by sentence"
+        "n-best lists: files or quoted patterns, plain, .gz or .zst; - reads standard input. The "
+        "lists that several files have for a sentence are joined"
     )
     if required:
         parser.add_argument("--nbest", required=True, nargs="+", metavar="FILE", help=files)
@@ -29,17 +29,23 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_format(parser, f"one of {', '.join(FORMATS)}")
     text = (
-        "the sentences, one per line, for candidates that hide words; word/TAG or word<TAB>TAG "
-        "gives tags too"
+        "for candidates without words: the sentences, one per line; word/TAG or word<TAB>TAG "
+        "gives tags, too"
     )
     add("--tokens", metavar="FILE", help=text)
     text = (
-        "repair broken candidates instead of rejecting them (default: for seq2seq parsers); with "
-        "'authors', theirs as Suzuki et al. (2018) do"
+        "repair broken candidates instead of rejecting them (default: for seq2seq parsers); "
+        "authors: as Suzuki et al. (2018) do"
     )
     add("--repair", nargs="?", const=True, type=_repair, metavar="authors", help=text)
-    add("--no-repair", dest="repair", action="store_false", default=None, help="reject all of them")
-    text = "lines per list, for files that do not say (OpenNMT's -n_best K)"
+    add(
+        "--no-repair",
+        dest="repair",
+        action="store_false",
+        default=None,
+        help=("reject all broken candidates"),
+    )
+    text = "candidates per list, for formats that do not tell (OpenNMT's -n_best K)"
     add("--beam", type=positive, metavar="K", help=text)
 
 

@@ -52,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank parse`` to ``parser``."""
     text_flags.add_arguments(parser, "+")
     text = (
-        "write, instead of trees, a table of the N sentences whose trees are least sure, each with "
-        "the doubtful bracket in words"
+        "write a table of the N least certain sentences, each with its doubtful bracket, instead "
+        "of trees"
     )
     parser.add_argument("--least-sure", type=positive, metavar="N", help=text)
     text = "with --output brackets: commas between columns, not tabs"

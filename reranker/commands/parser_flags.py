@@ -32,8 +32,8 @@ _METAVARS: dict[str, dict[str, Any]] = {
 def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
     """Add the flags; ``longest`` is the default of ``--longest``."""
     add_choice(parser, longest=longest)
-    add_format(parser, "of the lists that a command prints")
-    text = "lines per list, for formats that do not say"
+    add_format(parser, "format of the lists that --parser-command prints")
+    text = "candidates per list, for formats that do not tell"
     parser.add_argument("--beam", type=positive, metavar="K", help=text)
 
 
@@ -45,9 +45,9 @@ def add_choice(parser: argparse.ArgumentParser, *, longest: int) -> None:
         if default:
             how, text = {**how, "default": default}, f"{text} (default: %(default)s)"
         add(f"--{name.replace('_', '-')}", help=text, **how)
-    text = "parsers to run at once (default: one for each core)"
+    text = "parsers to run at once (default: one per core)"
     add("--jobs", type=positive, metavar="N", help=text)
-    text = "do not parse longer sentences (default: %(default)s)"
+    text = "do not parse sentences of more words (default: %(default)s)"
     add("--longest", type=positive, default=longest, metavar="WORDS", help=text)
 
 

@@ -159,7 +159,7 @@ class ProgressBar(Progress):
 
         self._first = self._sentences
         size = self._lists.size
-        bar = "" if size is None else "{percentage:3.0f} % |{bar}| "
+        bar = "" if size is None else "{percentage:3.0f}% |{bar}| "
         self._bar = tqdm(
             desc=self._description(0),
             total=size,
@@ -236,7 +236,7 @@ class Bar:
     def __init__(self, name: str, unit: str = "", total: float | None = None) -> None:
         from tqdm import tqdm
 
-        rest = "{n:,.0f}" + unit if total is None else "{percentage:3.0f} % |{bar}|"
+        rest = "{n:,.0f}" + unit if total is None else "{percentage:3.0f}% |{bar}|"
         self._bar = tqdm(
             total=total,
             disable=not _is_terminal(),

@@ -37,44 +37,41 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(csv=False, threads=None)  # flags of some commands
     add = parser.add_argument
     text = (
-        "checkpoints, a folder of them, an ensemble.toml of `rerank tune`, or the name of an "
-        "installed ensemble, which may bring a parser (default: what `rerank models` says)"
+        "checkpoints, a folder of checkpoints, an ensemble.toml of `rerank tune`, or the name of "
+        "an installed ensemble (default: the first that `rerank models` lists)"
     )
     add("--models", nargs="+", metavar="FILE", help=text)
-    text = "use no other checkpoints: their SHA-256, or the first 8 digits or more, in any order"
+    text = "accept only checkpoints with these SHA-256 hashes (the first 8 digits are enough)"
     add("--sha256", nargs="+", default=(), metavar="HASH", help=text)
     outputs = registry.CORE["outputs"]  # plug-ins are not loaded for their help
-    names = ", ".join(f"{name}: {entry.help}" for name, entry in outputs.items())
+    names = "; ".join(f"{name}: {entry.help}" for name, entry in outputs.items())
     text = f"{names} (docs/output.md; default: best)"
     add("--output", choices=_Outputs(outputs), default="best", help=text)
     text = "with --output ranked: add every token's log-probability"
     add("--token-scores", action="store_true", help=text)
-    text = (
-        "score = W * language models + (1 - W) * parser, in nats (default: the one in "
-        "ensemble.toml, else 1)"
-    )
+    text = "score = W * language models + (1 - W) * parser (default: as in ensemble.toml, else 1)"
     add("--lm-weight", type=weight, metavar="W", help=text)
     text = (
-        "perplexity per word of the sentence, which orders by total log-probability, or per token "
-        "of the candidate (default: the one in ensemble.toml, else perplexity)"
+        "order by perplexity per word of the sentence, which is the order of total "
+        "log-probabilities, or per token of the candidate (default: as in ensemble.toml, else "
+        "perplexity)"
     )
     add("--criterion", choices=("perplexity", "token-perplexity"), help=text)
     text = (
-        "sum the members' log-probabilities, or average their probabilities token by token, if "
-        "they have one vocabulary and direction (default: sum)"
+        "sum the models' log-probabilities, or average their probabilities token by token, which "
+        "needs one vocabulary and one direction (default: sum)"
     )
     add("--combine", choices=("sum", "average"), default="sum", help=text)
     text = "with --output ranked: write only the best K different candidates"
     add("--top", type=positive, metavar="K", help=text)
     text = (
-        "cpu, cuda or cuda:0,cuda:1; the ensemble's members take them in turn (default: auto, "
-        "every GPU there is, else the CPU)"
+        "cpu, cuda or cuda:0,cuda:1, among which the models are distributed (default: auto, all "
+        "GPUs, else the CPU)"
     )
     add("--device", default="auto", metavar="NAMES", help=text)
     text = (
-        "exact: float32; fast: products of 8-bit integers where the processor has them and a "
-        "model's file has 8 bits, which moves scores by some 0.001 nats, 0.018 at most (default: "
-        "%(default)s)"
+        "exact: 32-bit floating point; fast: 8-bit integers, where model file and processor have "
+        "them, which changes scores by about 0.001, at most 0.018 (default: %(default)s)"
     )
     add("--precision", choices=("exact", "fast"), default="fast", help=text)
 

@@ -49,7 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     nbest_flags.add_arguments(parser, required=True)
     ranking_flags.add_arguments(parser)
     add_restore(parser)
-    text = "gold trees: files, folders, quoted patterns; prints F1 of parser, reranked and oracle"
+    text = (
+        "gold trees (files, folders, quoted patterns): print F1 of the parser's first trees, the "
+        "chosen ones, and the best ones"
+    )
     add("--gold", nargs="+", metavar="FILE", help=text)
     text = "for the F1 of --gold, give every candidate the gold part-of-speech tags"
     add("--gold-tags", action="store_true", help=text)

@@ -13,10 +13,10 @@ from reranker.work.texts import TextSettings
 def add_arguments(parser: argparse.ArgumentParser, number: str) -> None:
     """Add the flags that choose a text, ``number`` files as in argparse's ``nargs``, and its
     splitting into sentences and words."""
-    text = "text, plain, .gz or .zst; - reads standard input"
+    text = "text: plain, .gz or .zst; - reads standard input"
     parser.add_argument("text", nargs=number, metavar="FILE", help=text)
     form = parser.add_mutually_exclusive_group()
-    text = "one sentence a line (default: running text)"
+    text = "one sentence per line (default: running text)"
     form.add_argument(
         "--sentences",
         dest="form",
@@ -25,18 +25,18 @@ def add_arguments(parser: argparse.ArgumentParser, number: str) -> None:
         default="text",
         help=text,
     )
-    text = "one sentence a line, a space between words"
+    text = "one sentence per line, a space between words"
     form.add_argument("--tokens", dest="form", action="store_const", const="tokens", help=text)
     add_words(parser)
 
 
 def add_words(parser: argparse.ArgumentParser, scope: str = "") -> None:
-    """Add ``--words``; ``scope`` begins its help text, for example "of plain texts: "."""
+    """Add ``--words``; ``scope`` begins its help text, for example "for text: "."""
     text = (
-        f"{scope}split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words); "
-        "as the Wall Street Journal's treebank does (they are not, and quotes become `` and ''); "
-        "or those of other languages: at spaces and punctuation, as the Indonesian treebank does, "
-        "Chinese words, or every Chinese character by itself (default: what the language has)"
+        f"{scope}how to split words. gum: as GUM, CRAFT and OntoNotes 5 (hyphens and slashes are "
+        "words); wsj: as the Wall Street Journal's treebank (they are not; quotes become `` and "
+        "''); spaced: at spaces and punctuation; id: as the Indonesian treebank; zh: Chinese "
+        "words; characters: each Chinese character (default: depends on the language)"
     )
     parser.add_argument("--words", choices=CONVENTIONS, help=text)
 

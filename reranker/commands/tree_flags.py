@@ -21,13 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the files, and the flags that say how to read and parse them."""
     add = parser.add_argument
     text = (
-        "treebanks (folders, too), parsers' output, n-best lists or text; plain, .gz or .zst; - "
+        "treebanks (also folders), parsers' output, n-best lists or text: plain, .gz or .zst; - "
         "reads standard input"
     )
     add("files", nargs="+", metavar="FILE", help=text)
     text = (
-        "what the files are: trees, running text, sentences one a line, or the same with a space "
-        "between words (default: found out file by file; n-best lists: --format)"
+        "what the files have: trees, running text, one sentence per line, or the same with a "
+        "space between words (tokens) (default: detected for each file; n-best lists: --format)"
     )
     add(
         "--as",
@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help=text,
     )
-    text_flags.add_words(parser, "of a text: ")
+    text_flags.add_words(parser, "for text: ")
     text = (
-        "a tree's probability is in proportion to exp(score / T) (default: 1 for n-best lists; for "
-        "text the parser's own)"
+        "make probabilities of trees proportional to exp(score / T) (default: 1 for n-best "
+        "lists, the parser's own for text)"
     )
     add("--temperature", type=number_from(0.01), metavar="T", help=text)
     nbest_flags.add_reading_arguments(parser)

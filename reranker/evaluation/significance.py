@@ -31,7 +31,7 @@ class Comparison:
 
     f1: float
     difference: float
-    low: float  # 95 % of the bootstrap's differences lie from here
+    low: float  # 95% of the bootstrap's differences lie from here
     high: float  # to here
     bootstrap_p: float
     randomisation_p: float

@@ -122,7 +122,7 @@ def within(shape: Recognise, pattern: str) -> Recognise:
 
 
 def is_json(sample: FileSample) -> bool:
-    """Return whether a file is JSON, one value or one a line, whole or cut off."""
+    """Return whether a file is JSON, one value or one per line, whole or cut off."""
     text = sample.text.strip()
     if sample.is_first and text[:1] in ("{", "["):
         if _JSON_START.match(text):

@@ -42,14 +42,14 @@ class Kind(NamedTuple):
 LONGEST_START = 1 << 16
 """The characters examined to recognise a file."""
 
-_WORDS = "write its words, one sentence a line with a space between them"
+_WORDS = "write its words, one sentence per line with a space between them"
 _UNTAGGED = "take the text out of its tags"
 _TO_BRACKETS = "convert its trees to brackets first, with discodop or treetools"
 _CONVERT = "convert it to UTF-8 first"
 _FETCH = "fetch the file with git lfs pull"
 _UNPACK = "unpack it first"
 _MODELS = "language models are named by --models"
-_AS_TEXT = "write its sentences as text, one a line"
+_AS_TEXT = "write its sentences as text, one per line"
 
 _ENCODING = Kind("UTF-16 or another encoding than UTF-8", _CONVERT, _CONVERT)
 _BINARY = Kind("binary data", _AS_TEXT)
@@ -61,7 +61,7 @@ SIGNATURES = [
             rb"PK\x03\x04.{,188}/data\.pkl|\x80[\x02-\x05].*torch|.{2,5}\0{3,6}\{\"|GGUF",
         ),
         (
-            Kind("an office document", "save it as plain text first"),
+            Kind("an office document", "save it as plain text (UTF-8) first"),
             rb"PK\x03\x04.{,176}(?:word/|xl/|mimetypeapplication/|\[Content_Types\])"
             rb"|\xd0\xcf\x11\xe0|\s*\{\\rtf",
         ),
@@ -74,7 +74,7 @@ SIGNATURES = [
             rb"\x1f[\x8b\x9d]|\x28\xb5\x2f\xfd|BZh|\xfd7zXZ|\x04\x22\x4d\x18|LZIP\x01",
         ),
         (
-            Kind("PDF or PostScript", "take its text out of it first, with pdftotext"),
+            Kind("PDF or PostScript", "save it as plain text (UTF-8) first, as with pdftotext"),
             rb"%PDF|%!PS",
         ),
         (Kind("a pointer of Git LFS", _FETCH, _FETCH), rb"version https://git-lfs\."),
@@ -146,7 +146,7 @@ TAGGED = Kind("words with tags (word/TAG)", "take the tags off its words")
 KINDS: tuple[tuple[Kind, tuple[Recognise, ...]], ...] = (
     (
         Kind("n-best lists in JSON", "rank them with rerank --nbest FILE",
-             "with one object a line, rerank convert FILE --to trees takes the first of each"),
+             "with one object per line, rerank convert FILE --to trees takes the first of each"),
         (within(is_json, r'"(?:candidates|ranking)"\s*:\s*\['),),
     ),
     (
@@ -156,7 +156,7 @@ KINDS: tuple[tuple[Kind, tuple[Recognise, ...]], ...] = (
     ),
     (
         Kind("JSON", "take the text out of it first",
-             "format jsonl has one object a line, with 'candidates'"),
+             "format jsonl has one object per line, with 'candidates'"),
         (is_json,),
     ),
     (

@@ -99,7 +99,7 @@ class Report:
         for name, count in self.unknown_words.items():
             examples = ", ".join(self.frequent_unknown_words[name])
             share = 100 * count / max(1, self.words)
-            rows.append((f"words unknown to {name}", f"{count} ({share:.1f} %): {examples}"))
+            rows.append((f"words unknown to {name}", f"{count} ({share:.1f}%): {examples}"))
         rows.append(("rejected", self.rejected))
         for code, count in sorted(self.rejected_by_code.items()):
             rows.append((f"  {code}", count))

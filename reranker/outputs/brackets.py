@@ -1,4 +1,4 @@
-"""Brackets as a table: a bracket a row, in columns for a spreadsheet.
+"""Brackets as a table: one bracket per row, in columns for a spreadsheet.
 
 The columns have the names and the values that ``Rankings.to_pandas`` gives them, except that
 ``sentence`` is the sentence's number, from 1. A sentence without brackets is one row without a

@@ -1,4 +1,4 @@
-r"""Trees in CoNLL-U: a word a line, with the brackets before and behind the word in MISC.
+r"""Trees in CoNLL-U: one word per line, with the brackets before and behind the word in MISC.
 
 ``Constituency=(S(NP*)`` is the parse bit of the CoNLL-2012 shared task (Pradhan et al. 2012): the
 brackets that open before the word, ``*`` for the word with its part of speech, which is in the XPOS

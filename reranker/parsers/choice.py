@@ -29,18 +29,18 @@ class ParserChoice:
 
     named: Sequence[str] = option(
         (),
-        "chart, command, or another that is installed (docs/parsers.md; default: command with "
-        "--parser-command, else chart, which is built in); several times: their candidates "
-        "together",
+        "chart (built in), command, or an installed parser; if given several times, their "
+        "candidates are joined (default: command with --parser-command, else chart; "
+        "docs/parsers.md)",
     )
     command: str | None = option(
-        None, "a program that reads sentences, one a line, and prints n-best lists"
+        None, "a program that reads sentences, one per line, and prints n-best lists"
     )
     named_models: Sequence[str] = option(
         (),
-        "of chart: a span model or the name of an installed ensemble (default: that of --models, "
-        "else the installed one); of another parser: docs/parsers.md; NAME=MODEL says whose it is "
-        "if there are several parsers",
+        "for chart: a span model or the name of an installed ensemble (default: that of "
+        "--models, else the installed one); for other parsers: docs/parsers.md; with several "
+        "parsers: NAME=MODEL",
     )
     settings: ParserSettings = field(default_factory=ParserSettings)  # all but command and model
     reranking: ModelNames | None = ()

@@ -10,7 +10,7 @@ from reranker.languages import UNSPACED, language_name
 from reranker.parsers.parser import Parser, language_of
 from reranker.text.reading import TextSentence
 
-# New words are at most 15 % of the dev sets that we know, biomedical ones included, and 70 % of
+# New words are at most 15% of the dev sets that we know, biomedical ones included, and 70% of
 # German captions.
 _MOST = 0.4
 _ENOUGH = 200  # words
@@ -58,12 +58,11 @@ class LanguageCheck:
         if self._is_decided or self._words < _FEWEST:
             return None
         self._is_decided = True
-        share = self._new / self._words
-        if share <= _MOST:
+        if self._new <= _MOST * self._words:
             return None
         return (
-            f"{self._file}: {100 * share:.0f} % of its first {self._words} words are new to the "
-            f"parser: is this {self._name}? Trees will be poor otherwise"
+            f"{self._file}: {self._new} of the first {self._words} words are unknown. If this is "
+            f"not {self._name}, expect poor trees"
         )
 
 

@@ -20,7 +20,7 @@ _HOPELESS = 20  # if this many sentences fail from the start, something else is 
 
 
 def given_lines(sentences: Sequence[Sentence]) -> bytes:
-    """Return the sentences as parsers read them: one a line, a space between words."""
+    """Return the sentences as parsers read them: one per line, a space between words."""
     return "".join(" ".join(sentence.words) + "\n" for sentence in sentences).encode()
 
 

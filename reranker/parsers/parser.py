@@ -37,16 +37,16 @@ class ParserSettings:
     model: str = ""  # a name, a folder or a file; empty: the parser's default
     candidates: int | None = option(
         None,
-        "trees that the parser proposes for a sentence; a command has its own flags for that "
-        "(default: 20 of chart, 50 of the others and for `rerank grep` and `measure`)",
+        "trees that the parser proposes per sentence; --parser-command ignores it (default: 20 "
+        "with chart; 50 with other parsers and where all trees count, as in `rerank grep`)",
     )
     language: str = option(
         "",
-        "of the text, such as id or zh: its models and words; `rerank models` lists languages "
-        "(default: that of the parser's model)",
+        "language of the text, such as id or zh, which chooses models and words; `rerank models` "
+        "lists the languages (default: that of the parser's model)",
     )
     seconds: float = option(
-        20, "time limit for a sentence; for a command, on average over those that it gets at once"
+        20, "time limit per sentence; for --parser-command, per sentence on average"
     )
     options: ReadOptions = field(default_factory=ReadOptions)
     """The format of the lists that a program prints."""

@@ -14,14 +14,25 @@ SURE = 0.99  # a bracket that is more probable is not in doubt
 _MOST_NAMED = 5  # the most words of the part that a phrase goes with
 _MOST_QUOTED = 9
 _LEAST = 1 / 3  # of the probability that the bracket leaves; else the doubt is about something else
-_NAMES = {
-    "S": "a clause",
-    "SBAR": "a subordinate clause",
-    "NP": "a noun phrase",
-    "VP": "a verb phrase",
-    "PP": "a prepositional phrase",
-    "ADJP": "an adjective phrase",
-    "ADVP": "an adverb phrase",
+_NAMES = {  # docs/labels.md
+    "S": "clause",
+    "SBAR": "subordinate clause",
+    "SBARQ": "question",
+    "SQ": "question",
+    "SINV": "inverted clause",
+    "FRAG": "fragment",
+    "NP": "noun phrase",
+    "VP": "verb phrase",
+    "PP": "prepositional phrase",
+    "ADJP": "adjective phrase",
+    "ADVP": "adverb phrase",
+    "NML": "part of a noun phrase",
+    "QP": "number",
+    "PRT": "particle",
+    "CONJP": "conjunction",
+    "UCP": "coordination",
+    "PRN": "parenthesis",
+    "INTJ": "interjection",
 }
 
 _Span = tuple[int, int]
@@ -39,8 +50,7 @@ class Doubt(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return a sentence such as ``with the telescope goes with the man: 78 %, with saw: 19
-        %.``"""
+        """Return, for example, ``“with glasses” goes with “the man” (78%) or with “saw” (19%)``."""
         return "".join(self.parts)
 
 
@@ -90,7 +100,7 @@ def doubt_of(sentence: ParsedSentence, candidates: Iterable[CandidateTree]) -> D
     readings = (_Reading.of(each, sentence.certainty) for each in candidates)
     others = [each for each in readings if _key(node) not in map(_key, each.brackets)]
     words = _quoted(sentence, (node.start, node.end))
-    plain = ("", words, f" is {_name(node)}: {_percent(node)}.")
+    plain = ("“", words, f"”: {_named(node)}")
     return (
         _label(node, others, sentence)
         or _attachment(best, place, others, sentence)
@@ -99,21 +109,21 @@ def doubt_of(sentence: ParsedSentence, candidates: Iterable[CandidateTree]) -> D
 
 
 def _label(node: Constituent, others: Sequence[_Reading], sentence: ParsedSentence) -> Doubt | None:
-    """Return "ice cream is a noun phrase: 82 %, a clause: 9 %."."""
+    """Return ``“ice cream”: noun phrase (82%) or clause (9%)``."""
     other = max(others, key=lambda each: each.weight, default=None)
     span = (node.start, node.end)
     here = [each for each in other.brackets if _key(each)[:2] == span] if other else []
     if other is None or len(here) != 1:
         return None
-    first, second = (f"{_name(each)}: {_percent(each)}" for each in (node, here[0]))
-    return Doubt(("", _quoted(sentence, span), f" is {first}, {second}."), other.number)
+    names = f"”: {_named(node)} or {_named(here[0])}"
+    return Doubt(("“", _quoted(sentence, span), names), other.number)
 
 
 def _attachment(
     best: _Reading, place: int, others: Iterable[_Reading], sentence: ParsedSentence
 ) -> Doubt | None:
-    """Return "with the telescope goes with the man: 81 %, with saw: 11 %.". The candidates without
-    the bracket share the probability that it leaves."""
+    """Return ``“with glasses” goes with “the man” (81%) or with “saw” (11%)``. The candidates
+    without the bracket share the probability that it leaves."""
     node = best.brackets[place]
     part = next((each for each in best.children(place) if each.end == node.end), None)
     here = best.head(place, part) if part else None
@@ -135,8 +145,8 @@ def _attachment(
         return None
     left = (1 - (node.probability or 0.0)) * sums[most] / total
     what, this, that = (_quoted(sentence, each) for each in ((part.start, part.end), here, most))
-    shares = f": {_percent(node)}, with ", f": {percentage(left)}."
-    return Doubt(("", what, " goes with ", this, shares[0], that, shares[1]), first[most])
+    shares = f"” ({_percent(node)}) or with “", f"” ({percentage(left)})"
+    return Doubt(("“", what, "” goes with “", this, shares[0], that, shares[1]), first[most])
 
 
 def _tags(sentence: ParsedSentence) -> list[str | None]:
@@ -147,9 +157,10 @@ def _key(node: Constituent) -> tuple[int, int, str]:
     return node.start, node.end, node.label
 
 
-def _name(node: Constituent) -> str:
+def _named(node: Constituent) -> str:
+    """Return ``noun phrase (82%)``; for a label without a name here, the label."""
     label = node.label.partition("-")[0].partition("=")[0]
-    return _NAMES.get(label, node.label)
+    return f"{_NAMES.get(label, node.label)} ({_percent(node)})"
 
 
 def _percent(node: Constituent) -> str:
@@ -159,8 +170,8 @@ def _percent(node: Constituent) -> str:
 def percentage(probability: float) -> str:
     """Return a probability as a person reads one."""
     if probability > 0.99:
-        return "more than 99 %"
-    return "less than 1 %" if probability < 0.01 else f"{math.floor(100 * probability + 0.5)} %"
+        return "more than 99%"
+    return "less than 1%" if probability < 0.01 else f"{math.floor(100 * probability + 0.5)}%"
 
 
 def _quoted(sentence: ParsedSentence, span: _Span) -> str:

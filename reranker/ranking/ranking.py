@@ -164,7 +164,7 @@ class Ranked:
     only, or if their probabilities were averaged."""
 
     mixed_score: float | None = None
-    """The score of a candidate before it was put behind the shortlist; else None."""
+    """The score before the shortlist moved this candidate down; else None."""
 
     origin: Origin | None = field(default=None, compare=False)
     """The place of the sentence in the parsed text, as in ``Ranking``."""

@@ -18,7 +18,7 @@ from reranker.work.loop import Counts, Job
 
 
 class TreeFile(Form[Any]):
-    """A file of trees: brackets, one tree a line, or a format of the registry's ``tree-files``."""
+    """A file of trees: one tree in brackets per line, or a format of the group ``tree-files``."""
 
     is_table = True
 

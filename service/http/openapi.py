@@ -80,7 +80,7 @@ RERANK["responses"][200]["content"] = _LINES
 PARSE = _route(schemas.ParseAnswer, (*_BODY_ERRORS, 406, 501), requestBody=_body("/parse"))
 PARSE["responses"][200]["content"] = {
     "text/plain": {
-        "schema": {"type": "string", "description": "the best tree of each sentence, one a line"}
+        "schema": {"type": "string", "description": "the best tree of each sentence, one per line"}
     },
     "text/x-conllu": {
         "schema": {"type": "string", "description": "CoNLL-U, as `rerank parse --output conllu`"}

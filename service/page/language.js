@@ -37,9 +37,9 @@ const LETTERS = {
 };
 
 /** Whether a text is in another language than the parser's: the server warns that most of its words are
- *  new to the parser, or most of its letters are of another script. */
+ *  unknown to the parser, or most of its letters are of another script. */
 export function isForeign(text, language, warnings) {
-  if (warnings.some((warning) => warning.includes("new to the parser"))) return true;
+  if (warnings.some((warning) => warning.includes("words are unknown. If this is not"))) return true;
   const own = LETTERS[new Intl.Locale(language).maximize().script];
   const letters = text.match(/\p{L}/gu) ?? [];
   return Boolean(own) && 2 * letters.filter((letter) => !own.test(letter)).length > letters.length;

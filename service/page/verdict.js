@@ -52,10 +52,13 @@ function lead({ margin, runnerUp, ranking }) {
 /** How good the best tree should be, as far as that is known. */
 export function certainty({ isForeign }, { confidence, betterThanFirst }, language) {
   if (isForeign) return `How much of this is right is not known: the parser reads ${languageName(language)}.`;
-  if (confidence !== null) return `${capital(percent(confidence))} of its brackets should be right.`;
+  if (confidence !== null) return `${about(confidence)} of this tree’s brackets should be right.`;
   if (betterThanFirst === null) return "";
   return `${capital(percent(betterThanFirst))} sure that this is better than the parser’s first.`;
 }
+
+/** "About 92%", but "More than 99%". */
+const about = (probability) => capital(percent(probability).replace(/^(?=\d)/, "about "));
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 

@@ -47,7 +47,7 @@ export const DOUBTFUL = 0.9;
 
 /** A probability. */
 export function percent(probability) {
-  if (probability > 0.99) return "more than 99 %";
-  if (probability < 0.01) return "less than 1 %";
-  return `${Math.round(100 * probability)} %`;
+  if (probability > 0.99) return "more than 99%";
+  if (probability < 0.01) return "less than 1%";
+  return `${Math.round(100 * probability)}%`;
 }

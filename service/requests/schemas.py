@@ -165,7 +165,7 @@ class TextRequest(Options):
     model_config = ConfigDict(title="N-best text")
     nbest: str = Field(min_length=1)
     tokens: str | None = Field(
-        None, description="the sentences, one a line, for candidates that hide their words"
+        None, description="the sentences, one per line, for candidates that hide their words"
     )
 
 
@@ -358,8 +358,7 @@ class RankedCandidate(_Figures):
     )
     mixed_score: float | None = Field(
         None,
-        description="for a candidate put behind the span models' shortlist: its score if there "
-        "were no shortlist",
+        description="score before the shortlist moved this candidate down; absent otherwise",
     )
     tree: str | None = Field(None, description="with return_trees")
     svg: str | None = Field(

@@ -34,7 +34,7 @@ def test_figures_of_a_treebank() -> None:
     trees = [line + "\n" for line in (ROOT / "examples" / "short.mrg").read_text().splitlines()]
     lines = measure(trees, ParserChoice(), 1, Reranker([untrained(1)], threads=1)).splitlines()
     assert lines[0].startswith("4 sentences, ") and lines[0].endswith(" 0 not parsed")
-    assert lines[1] == "split into the treebank's words: 4 of 4, 100.0 %"
+    assert lines[1] == "split into the treebank's words: 4 of 4, 100.0%"
     assert [line.split()[0] for line in lines[2:] if not line.startswith(" ")] == [
         *("parser", "reranked", "oracle", "words", "parsing", "reranking", "together")
     ]

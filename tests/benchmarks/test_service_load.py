@@ -77,7 +77,7 @@ def test_what_misses_a_target() -> None:
     ]
     growing = [UsageSample(1000.5 + n, 400.0 + 10 * n, 12, 30) for n in range(15)]
     assert missed(found(samples=growing)) == [
-        "memory flat within 10 % after the first minute: 32 %"  # from 410 to 540
+        "memory flat within 10% after the first minute: 32%"  # from 410 to 540
     ]
     fat = [UsageSample(1000.5 + n, 1600.0, 12, 30) for n in range(15)]
     assert missed(found(samples=fat)) == ["memory under 1,500 MB: 1600 MB"]

@@ -44,7 +44,7 @@ def test_members_together_and_apart(given: str, capsys: Capture) -> None:
         *("parser", "all", "first", "second", "third"),
         *("all but first", "all but second", "all but third", "third, first", "oracle"),
     ]
-    assert cells["all"] == ["100.00", "-", "100 %"]
+    assert cells["all"] == ["100.00", "-", "100%"]
     assert cells["oracle"] == ["100.00", "-", "-"]
     assert cells["parser"][0] == "0.00" and cells["parser"][1] == "< 0.001"
     # Six right of twelve, four brackets each; one bracket in each other tree, and that wrong.

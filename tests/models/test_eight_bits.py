@@ -30,7 +30,7 @@ WORDS, SIZE = 6_000, 60
 
 
 def output(largest: int = 127, words: int = WORDS) -> tuple[Tensor, Tensor]:
-    """Draw integers with a scale a row, as a file holds them, and biases that fall as frequencies
+    """Draw integers with a scale per row, as a file holds them, and biases that fall as frequencies
     do."""
     integers = torch.randint(-largest, largest + 1, (words, SIZE))
     integers[:, 0] = largest  # the widest number of a row has no rounding
@@ -40,7 +40,7 @@ def output(largest: int = 127, words: int = WORDS) -> tuple[Tensor, Tensor]:
 
 
 def layer_weight(outputs: int, inputs: int) -> Tensor:
-    """Draw a weight [outputs, inputs] of 8-bit integers with a scale a row."""
+    """Draw a weight [outputs, inputs] of 8-bit integers with a scale per row."""
     integers = torch.randint(-127, 128, (outputs, inputs))
     integers[:, 0] = 127
     return integers * (torch.rand(outputs, 1) * 0.001 + 0.0005)

@@ -203,8 +203,8 @@ def test_a_file_without_keys_is_refused_with_its_setting(name: str, tmp_path: Pa
     file = tmp_path / "keys"
     for content, reason in (
         (None, "cannot be read: No such file or directory"),
-        (b"", "contains no keys; write them one a line"),
-        (b"# none\n", "contains no keys; write them one a line"),
+        (b"", "contains no keys; write them one per line"),
+        (b"# none\n", "contains no keys; write them one per line"),
         (b"secret\xff\n", "cannot be read: not text in UTF-8"),
     ):
         if content is not None:

@@ -55,7 +55,7 @@ def _layout(head: Sequence[str], beam: int | None) -> str:
         for kind, layout in _LAYOUTS.items():
             if kind.fullmatch(line):
                 return layout
-    return "one tree a sentence"
+    return "one tree per sentence"
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:

@@ -93,7 +93,7 @@ DIALECTS = {
     ),
     "seq2seq": Entry(
         "seq2seq:SEQ2SEQ",
-        "linearised trees, one a line, in lists after a count or before a blank line",
+        "linearised trees, one per line, in lists after a count or before a blank line",
         recognition.is_seq2seq,
     ),
     "opennmt": Entry(
@@ -104,7 +104,7 @@ DIALECTS = {
     ),
     "trees": Entry(
         "trees:TREES",
-        "one tree a sentence, on a line or pretty-printed",
+        "one tree per sentence, on a line or pretty-printed",
         recognition.are_trees,
     ),
 }

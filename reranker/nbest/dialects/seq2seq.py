@@ -1,4 +1,4 @@
-"""Beams of sequence-to-sequence parsers: linearised trees, one a line, and no ids.
+"""Beams of sequence-to-sequence parsers: linearised trees, one per line, and no ids.
 
 The head of the file shows how lines form lists: if there are lines with a number alone, that many
 candidates follow each (Suzuki et al.); else a blank line ends a list; else every line is a list.
@@ -29,7 +29,7 @@ def layout(head: Sequence[str], beam: int | None) -> str:
     if beam is not None:
         return f"{beam} lines a list"
     inner = "".join("x" if line.strip() else " " for line in head).rstrip()
-    return _SEPARATED if " " in inner else "one line a list"
+    return _SEPARATED if " " in inner else "one line per list"
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:

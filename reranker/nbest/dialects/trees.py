@@ -1,4 +1,4 @@
-"""Lists of one tree a sentence, on a line or pretty-printed: a parser's best trees, a treebank,
+"""Lists of one tree per sentence, on a line or pretty-printed: a parser's best trees, a treebank,
 Stanza.
 
 Each tree is a list of one candidate; files of several parsers can be pooled. Blank lines mean

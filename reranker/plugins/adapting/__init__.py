@@ -4,8 +4,6 @@ from reranker.registry import Entry, Features
 
 FEATURES: Features = {
     "commands": {
-        "adapt": Entry(
-            "command", "train the models on to your own kind of text, without a treebank", 17
-        )
+        "adapt": Entry("command", "adapt the models to your kind of text, without a treebank", 17)
     },
 }

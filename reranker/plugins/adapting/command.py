@@ -43,9 +43,8 @@ EXAMPLES = """examples:
       --train gum/train.mrg.gz craft/train.mrg.gz --out adapted/
   rerank --nbest parses.txt --models adapted/ > best.txt
 
-The parser is the built-in one, `bllip`, or a program that reads sentences, one a line with a space
-between words, and prints the n-best list of each in a format that `rerank` reads. To resume a
-stopped run, repeat the command.
+--parser-command is a program that reads sentences, one per line, a space between words, and prints
+their n-best lists in a format that `rerank` reads. To resume a stopped run, repeat the command.
 
 exit status: 0 success, 1 sentences were left out, 2 unusable files or flags, 3 out of
 memory, 130 interrupted"""
@@ -64,30 +63,30 @@ GROUPS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank adapt`` to ``parser``."""
     add = parser.add_argument
-    text = "sentences, one a line, a space between Penn Treebank tokens; .gz and .zst too"
+    text = "sentences, one per line, a space between Penn Treebank tokens: plain, .gz or .zst"
     add("--text", required=True, nargs="+", metavar="FILE", help=text)
     parser_flags.add_arguments(parser, longest=60)
     text = (
-        "the ensemble that chooses among the candidates; its checkpoints are trained further "
-        "(default: the one that `rerank models` says)"
+        "the ensemble that chooses among the candidates and is adapted (default: the first that "
+        "`rerank models` lists)"
     )
     add("--models", nargs="+", metavar="FILE", help=text)
-    text = "more trees to train on, preferably the gold trees that the models learned from"
+    text = "gold trees to train on as well, preferably those of the models' first training"
     add("--train", type=Path, nargs="+", default=(), metavar="TREES", help=text)
-    text = "for the checkpoints, report.md, and in FOLDER/work what a stopped run resumes from"
+    text = "folder for the checkpoints, for report.md, and in work/ for the state of a stopped run"
     add("--out", type=Path, required=True, metavar="FOLDER", help=text)
     text = (
-        "learn from a tree if each model alone would choose it, and no other candidate comes "
-        "nearer than this; all: learn from every tree that is chosen (default: %(default)g)"
+        "learn from the trees that every model chooses, and by at least this margin; all: learn "
+        "from every chosen tree (default: %(default)g)"
     )
     add("--margin", type=_margin, default=2.0, metavar="NATS", help=text)
-    text = "passes over the trees to learn from (default: %(default)g)"
+    text = "passes over the training trees (default: %(default)g)"
     add("--epochs", type=number_from(0.01), default=2.0, metavar="N", help=text)
     text = "the learning rate as a share of the models' own (default: %(default)g)"
     add("--rate", type=number_from(0.001), default=0.3, metavar="R", help=text)
     text = (
-        "take so many of the gold trees, or take them so often, that this share of the tokens is "
-        "theirs (default: %(default)g)"
+        "share of the training tokens that come from gold trees, which are sampled or repeated "
+        "(default: %(default)g)"
     )
     add("--gold-share", type=weight, default=0.4, metavar="R", help=text)
     text = "random seed of the training (default: %(default)s)"

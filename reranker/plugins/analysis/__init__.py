@@ -4,6 +4,6 @@ from reranker.registry import Entry, Features
 
 FEATURES: Features = {
     "commands": {
-        "analyse": Entry("command", "what models do: the papers' tables and figures about them", 19)
+        "analyse": Entry("command", "make the papers' tables and figures about models", 19)
     },
 }

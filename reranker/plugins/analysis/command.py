@@ -37,7 +37,7 @@ _PLACE: _Flags = {
         "type": positive, "metavar": "N", "help": "CPU threads (default: all cores)"
     },
 }  # fmt: skip
-_TEXT = "plain text, a sentence a line, its state carried from line to line"
+_TEXT = "plain text, one sentence per line, its state carried from line to line"
 _MODEL: _Flags = {"--models": _MODELS["--models"]}
 _SEED: _Flags = {
     "--seed": {"type": int, "default": 0, "metavar": "N", "help": "random seed (default: 0)"}
@@ -102,7 +102,7 @@ _KINDS: dict[str, tuple[str, _Flags]] = {
             **_MODEL, **_PLACE,
             "--passages": {
                 "nargs": "+", "type": Path, "required": True, "metavar": "FILE",
-                "help": "a passage a line; each file is a set of its own",
+                "help": "one passage per line; each file is one set",
             },
         },
     ),

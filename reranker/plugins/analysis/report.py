@@ -52,7 +52,7 @@ def names(paths: Iterable[Path]) -> list[str]:
 
 def percent(share: float | None) -> str:
     """Return a table's cell, empty for None."""
-    return "" if share is None else f"{100 * share:.1f} %"
+    return "" if share is None else f"{100 * share:.1f}%"
 
 
 def panels(figure: Figure, count: int, height: float) -> list[Axes]:

@@ -4,7 +4,7 @@ from reranker.registry import Entry, Features
 
 FEATURES: Features = {
     "commands": {
-        "check": Entry("command", "the brackets of a treebank that are most likely wrong", 11)
+        "check": Entry("command", "find the brackets of a treebank that are most likely wrong", 11)
     },
     "functions": {"check": Entry("judging:check")},
 }

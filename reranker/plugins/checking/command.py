@@ -24,8 +24,8 @@ EXAMPLES = """examples:
   rerank check gum/*.mrg --most 200 --html suspicious.html
   rerank check icon/ --language id --most 5000 --out suspicious.tsv --resume
 
-A row is a place in a sentence: what the treebank has there, how probable that is, and what the
-parser expects. docs/check.md explains the columns.
+Each row has the words of a bracket, its label in the treebank with its probability, and the label
+that the parser expects. docs/check.md explains the columns.
 
 exit status: 0 success; 1 some trees could not be read; 2 unusable files or flags; 3 out of memory;
 130 interrupted; 141 the reader of standard output closed it"""
@@ -34,14 +34,19 @@ exit status: 0 success; 1 some trees could not be read; 2 unusable files or flag
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank check`` to ``parser``."""
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="a treebank: files or folders; .gz and .zst, too")
-    text = "how many places to write, the most suspicious ones (default: %(default)s)"
+    add(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help=("files or folders of a treebank: plain, .gz or .zst"),
+    )
+    text = "number of most suspicious brackets to write (default: %(default)s)"
     add("--most", type=positive, default=1_000, metavar="N", help=text)
-    text = f"also write both trees of the first {DRAWN} sentences, drawn side by side"
+    text = f"also draw both trees of the first {DRAWN} sentences, side by side, in FILE"
     add("--html", type=Path, metavar="FILE", help=text)
     text = "a span model, or the name of an installed ensemble (default: the installed one)"
     add("--parser-model", metavar="MODEL", default="", help=text)
-    text = "of the treebank, such as id or zh: chooses the model (default: en)"
+    text = "language of the treebank, such as id or zh, which chooses the model (default: en)"
     add("--language", metavar="CODE", default="", help=text)
     add_output(parser)
 

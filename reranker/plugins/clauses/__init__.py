@@ -4,7 +4,7 @@ from reranker.registry import Entry, Features
 
 FEATURES: Features = {
     "commands": {
-        "clauses": Entry("command", "the clauses of a text, of which kind, and how sure that is", 5)
+        "clauses": Entry("command", "list the clauses of a text, with kinds and probabilities", 5)
     },
     "functions": {"clauses": Entry("sentence:clauses")},
 }

@@ -22,8 +22,8 @@ EXAMPLES = """examples:
   rerank clauses essays/*.txt --output tsv --out clauses.tsv --resume
   rerank clauses trees.mrg parses.txt.gz --output conllu
 
-Ranges are of characters in the text, for trees in their words with spaces between.
-docs/clauses.md has the definitions.
+Ranges count the characters of the text; for trees, of their words joined by spaces.
+docs/clauses.md defines the kinds of clauses.
 
 exit status: 0 success; 1 some trees or sentences could not be read; 2 unusable files or flags;
 3 out of memory; 130 interrupted; 141 the reader of standard output closed it"""

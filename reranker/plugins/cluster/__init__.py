@@ -16,7 +16,7 @@ __all__ = ["app", "map_lists"]
 
 FEATURES: Features = {
     "commands": {
-        "cluster": Entry("command", "rerank many files, here or on many machines, with Ray", 20)
+        "cluster": Entry("command", "rerank many files, on one machine or many, with Ray", 20)
     },
     "servers": {"ray": Entry("command:serve")},
 }

@@ -38,10 +38,9 @@ EXAMPLES = """examples:
   rerank cluster --nbest 'lists/*.gz' --out trees/ --gpus 0.5
   rerank cluster --text 's3://bucket/news/*.txt.zst' --out s3://bucket/trees/ --parser bllip
 
-Each file becomes one in the folder of --out, with just the bytes that `rerank --nbest FILE` or
-`rerank parse FILE` prints; with --to, those that `rerank convert FILE` prints.
-Run again, the command does what is missing: files that are new or changed, or that another setting
-was used for, and what an interrupted run has not finished (docs/cluster.md).
+Each FILE becomes one file in FOLDER, identical to the output of `rerank --nbest FILE`, of
+`rerank parse FILE` or, with --to, of `rerank convert FILE`. Repeat the command to do what is
+missing: files that are new, changed or unfinished, or made with other settings (docs/cluster.md).
 
 exit status: 0 success, 1 a file cannot be read, candidates were rejected or a sentence has none
 left, 2 unusable flags, output or cluster, 3 out of memory, 130 interrupted"""
@@ -70,45 +69,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "of them, plain, .gz or .zst"
     )
     given.add_argument("--nbest", nargs="+", metavar="FILE", help=text)
-    text = "text, to be parsed first as `rerank parse` does: files as for --nbest"
+    text = "text to parse first, as `rerank parse` does; files as for --nbest"
     given.add_argument("--text", nargs="+", metavar="FILE", help=text)
-    text = "a folder for the outputs, one for each FILE"
+    text = "folder for the outputs, one per FILE"
     add("--out", required=True, metavar="FOLDER", help=text)
     text = (
-        "of --text: running text, one sentence a line, or one a line with a space between words "
-        "(default: text)"
+        "what --text has: running text, one sentence per line, or the same with a space between "
+        "words (tokens) (default: text)"
     )
     add("--form", choices=("text", "sentences", "tokens"), default="text", help=text)
-    text_flags.add_words(parser, "of --text: ")
+    text_flags.add_words(parser, "for --text: ")
     parser_flags.add_choice(parser, longest=200)
     nbest_flags.add_reading_arguments(parser)
-    text = "rank nothing: convert --nbest as `rerank convert --to NAME` does"
+    text = "convert --nbest as `rerank convert --to NAME` does, without reranking"
     add("--to", choices=FORMATS, metavar="NAME", help=text)
     add(
         "--to-beam",
         type=whole_number(1, MOST_LINES),
         metavar="K",
-        help="lines per list, for --to opennmt",
+        help="candidates per list, for --to opennmt",
     )
     ranking_flags.add_ranking_arguments(parser)
     add_restore(parser)
     text = (
-        "local: this machine alone; auto, HOST:PORT or ray://HOST:PORT: a cluster that runs "
+        "local: only this machine; auto, HOST:PORT or ray://HOST:PORT: a running cluster "
         "(default: RAY_ADDRESS, else local)"
     )
     add("--address", metavar="WHERE", help=text)
     text = (
-        "processes with the models loaded, from N to M of them as there is work (default: 1 to as "
-        "many as there are cores for)"
+        "number of processes that load the models, or N:M: from N to M, depending on the work "
+        "(default: from 1 to as many as the cores allow)"
     )
     add("--actors", type=_bounds, default=(1, None), metavar="N|N:M", help=text)
-    text = "cores of each actor (default: 4, or all of the smallest machine)"
+    text = "cores per actor (default: 4, or all of the smallest machine)"
     add("--cores", type=positive, metavar="N", help=text)
-    text = "GPUs of each actor; 0.5: two actors share one (default: 0)"
+    text = "GPUs per actor; 0.5: two actors share one (default: 0)"
     add("--gpus", type=number_from(0), default=0.0, metavar="N", help=text)
-    text = f"sentences given to an actor at a time, which a kill can cost (default: {_BLOCK})"
+    text = f"sentences that an actor gets at once; a kill loses at most these (default: {_BLOCK})"
     add("--block", type=whole_number(1, _MOST_BLOCK), default=_BLOCK, metavar="N", help=text)
-    text = "also read all finished files, and make those again whose SHA-256 has changed"
+    text = "also read all finished files, and redo files whose SHA-256 has changed"
     add("--verify", action="store_true", help=text)
 
 

@@ -4,8 +4,6 @@ from reranker.registry import Entry, Features
 
 FEATURES: Features = {
     "commands": {
-        "compare": Entry(
-            "command", "whether the difference of two parsers' F1 is more than chance", 12
-        ),
+        "compare": Entry("command", "test whether two parsers' F1 differ by more than chance", 12),
     },
 }

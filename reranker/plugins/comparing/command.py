@@ -27,8 +27,8 @@ EXAMPLES = """examples:
   rerank compare gold.mrg parser.txt reranked.txt
   rerank compare gold.mrg one.jsonl two.jsonl three.jsonl --gold-tags
 
-Every file after the first is compared with the first. Files and folders have trees, or are output
-of `rerank --output ranked`, of which the best trees are used. Roots do not count.
+Each OTHER is compared with FIRST. In output of `rerank --output ranked`, the best trees count. Root
+brackets do not count.
 
 exit status: 0 success, 2 unusable files, 3 out of memory"""
 
@@ -95,7 +95,7 @@ def _counts(gold: GoldTrees, name: str) -> NDArray[np.int64]:
 
 def _table(names: Sequence[str], first_f1: float, comparisons: Sequence[Comparison]) -> str:
     rows = [
-        ("", "F1", "difference", "95 % interval", "bootstrap p", "randomisation p"),
+        ("", "F1", "difference", "95% interval", "bootstrap p", "randomisation p"),
         (names[0], f"{first_f1:.2f}", "", "", "", ""),
     ]
     for name, comparison in zip(names[1:], comparisons, strict=True):

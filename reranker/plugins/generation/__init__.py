@@ -4,7 +4,7 @@ from reranker.registry import Entry, Features
 
 FEATURES: Features = {
     "commands": {
-        "generate": Entry("command", "trees, translations or headlines by beam search", 18)
+        "generate": Entry("command", "generate trees, translations or headlines by beam search", 18)
     },
     "parsers": {"encdec": Entry("encdec_parser:EncdecParser")},
     "trainings": {"encoder-decoder": Entry("pair_run")},

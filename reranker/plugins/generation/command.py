@@ -44,11 +44,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "encoder-decoders of `rerank train`, with one vocabulary; their probabilities are averaged"
     )
     add("--models", required=True, nargs="+", metavar="FILE.pt", help=text)
-    text = "sentences, one a line, words between spaces; .gz and .zst too (default: stdin)"
+    text = (
+        "sentences, one per line, a space between words: plain, .gz or .zst (default: standard "
+        "input)"
+    )
     add("--source", default="-", metavar="FILE", help=text)
     add_output(parser)
-    add("--beam", type=positive, default=10, metavar="K", help="hypotheses (default: %(default)s)")
-    text = "outputs of each sentence to write (default: as many as --beam)"
+    add(
+        "--beam",
+        type=positive,
+        default=10,
+        metavar="K",
+        help=("hypotheses to keep while decoding (default: %(default)s)"),
+    )
+    text = "outputs to write per sentence (default: as many as --beam)"
     add("--nbest", type=positive, metavar="N", help=text)
     text = (
         "order outputs by log P / length ** A: 0 is log P itself, 1 its mean over tokens (default: "
@@ -56,8 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--length-power", type=number_from(0), default=1.0, metavar="A", help=text)
     text = (
-        "fairseq: S, H and P lines, which `rerank --nbest` reads; text: outputs alone, a line each "
-        "(default: %(default)s)"
+        "fairseq: S, H and P lines, which `rerank --nbest` reads; text: only the outputs, one per "
+        "line (default: %(default)s)"
     )
     add("--format", choices=("fairseq", "text"), default="fairseq", help=text)
     add("--device", default="cpu", metavar="cpu|cuda")
@@ -154,7 +163,7 @@ class _Generate(Job[_Sentence, tuple[_Sentence, Outputs]]):
 
 
 class _Text(Form[tuple[_Sentence, Outputs]]):
-    """The outputs alone, a line each."""
+    """The only the outputs, one per line."""
 
     def line(self, answer: tuple[_Sentence, Outputs], number: int) -> str:
         return "\n".join(" ".join(each.tokens) for each in answer[1])

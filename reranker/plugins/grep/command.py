@@ -31,9 +31,8 @@ EXAMPLES = """examples:
   rerank grep --patterns patterns.tsv corpus/*.mrg --csv > counts.csv
   zcat trees.gz | rerank grep 'SBAR <1 (WHNP < /^(who|which)$/i)' -
 
-Each match is a line, with tabs between: place, probability, the sentence before the match, the
-match, the sentence behind it, the tree of the match, and name=TREE for each =name in the pattern.
-docs/grep.md has the language.
+Each match is a row: place, probability, the words before the match, the match, the words after it,
+its tree, and name=TREE for each =name in the pattern (docs/grep.md).
 
 exit status: 0 everything was read, with matches or without; 1 some trees or sentences could not be
 read; 2 not a pattern, or unusable files; 3 out of memory; 130 interrupted; 141 the reader of
@@ -50,22 +49,23 @@ _MATCH, _PLACE, _PLAIN = "\033[1;31m", "\033[35m", "\033[0m"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank grep`` to ``parser``."""
-    parser.add_argument("pattern", metavar="PATTERN", help="in the language of tgrep2 and tregex")
+    parser.add_argument(
+        "pattern",
+        metavar="PATTERN",
+        help=("a pattern as in tgrep2 and tregex (docs/grep-language.md)"),
+    )
     tree_flags.add_arguments(parser)
     text = (
-        "take the patterns of this file instead of PATTERN, a line for each, name<TAB>pattern or "
-        "the pattern alone, and count the matches of each in each sentence: a table with tabs"
+        "instead of PATTERN, a file with a pattern per line, name<TAB>pattern or the pattern "
+        "alone; writes a table of how often each matches in each sentence"
     )
     parser.add_argument("--patterns", metavar="FILE", action=_WithoutPattern, help=text)
-    text = (
-        "leave out less probable matches, where the trees of a sentence have probabilities "
-        "(default: %(default)s)"
-    )
+    text = "leave out matches that are less probable; 0: none (default: %(default)s)"
     parser.add_argument("--at-least", type=weight, default=0.5, metavar="P", help=text)
     form = parser.add_mutually_exclusive_group()
     text = (
-        "for each file: sentences, matches, and the number to expect, the sum of the probabilities "
-        "of all matches"
+        "write, for each file, the numbers of sentences, of matches, and of matches to expect "
+        "(the sum of their probabilities)"
     )
     form.add_argument("--count", action="store_true", help=text)
     form.add_argument("--json", action="store_true", help="one JSON object a match")

@@ -3,8 +3,6 @@
 from reranker.registry import Entry, Features
 
 FEATURES: Features = {
-    "commands": {
-        "measure": Entry("command", "how complex the syntax of a text is, and how sure that is", 4)
-    },
+    "commands": {"measure": Entry("command", "measure how complex the syntax of a text is", 4)},
     "functions": {"measure": Entry("measurement:measure")},
 }

@@ -23,9 +23,8 @@ EXAMPLES = """examples:
   rerank measure essays/*.txt --by sentence --out essays.tsv --resume
   rerank measure trees.mrg.gz parses.txt --json
 
-Of each measure: its value in the most probable trees, what is expected over all trees, and the
-spread of that over parses and over sentences. Two texts are compared. docs/complexity.md has the
-definitions.
+For each measure: its value in the most probable trees, its expected value over all trees, and how
+much this varies with the parses and with the sentences. docs/complexity.md defines the measures.
 
 exit status: 0 success; 1 some trees or sentences could not be read; 2 unusable files or flags;
 3 out of memory; 130 interrupted; 141 the reader of standard output closed it"""
@@ -37,7 +36,10 @@ GROUPS = tree_flags.groups("files --as --by --csv --json --out --resume --langua
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank measure`` to ``parser``."""
     tree_flags.add_arguments(parser)
-    text = "what a row is of (default: %(default)s; two texts are compared)"
+    text = (
+        "write a row per text, comparing two texts with each other, or per sentence (default: "
+        "%(default)s)"
+    )
     parser.add_argument("--by", choices=("text", "sentence"), default="text", help=text)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="commas between columns, not tabs")

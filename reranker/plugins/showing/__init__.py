@@ -4,8 +4,6 @@ from reranker.registry import Entry, Features
 
 FEATURES: Features = {
     "commands": {
-        "show": Entry(
-            "command", "draw trees: the best beside the parser's first, right or wrong", 2
-        )
+        "show": Entry("command", "draw trees: the best one next to the parser's first", 2)
     },
 }

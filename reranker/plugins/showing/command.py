@@ -49,24 +49,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank show`` to ``parser``."""
     add = parser.add_argument
     text = (
-        "from `rerank --output ranked`, or n-best lists or trees; the first tree of each list is "
-        "drawn; - reads stdin"
+        "output of `rerank --output ranked`, or n-best lists or trees, whose first trees are "
+        "drawn; - reads standard input"
     )
     add("file", metavar="FILE", help=text)
     add("--gold", metavar="FILE", help="gold trees: a file, a folder or a quoted pattern")
     add("--gold-tags", action="store_true", help="give every tree the gold tags first")
-    text = "only these sentences: by id, or by number, from 1, if no sentence has that id"
+    text = "show only these sentences, by id, or by number from 1 if no sentence has the id"
     add("--sentence", nargs="+", default=[], metavar="ID", help=text)
-    text = "also sentences whose best tree is the parser's first (default: only the others)"
+    text = "also show sentences whose best tree is the parser's first"
     add("--all", action="store_true", help=text)
-    add("--brief", action="store_true", help="no drawings: words, changed brackets and F1")
+    add(
+        "--brief",
+        action="store_true",
+        help=("write words, changed brackets and F1 instead of drawings"),
+    )
     drawings = parser.add_mutually_exclusive_group().add_argument
-    text = "write drawings instead: FILE.svg for one sentence, or a folder with a file for each"
+    text = "write drawings to FILE.svg for one sentence, or to a folder with a file per sentence"
     drawings("--svg", type=Path, metavar="FILE", help=text)
     for kind in ("png", "pdf"):
         text = f"the same as {kind.upper()}; needs parse-reranker[draw]"
         drawings(f"--{kind}", type=Path, metavar="FILE", help=text)
-    text = "columns; wider trees become outlines (default: the terminal's width)"
+    text = "draw trees that are wider than N columns as outlines (default: the terminal's width)"
     add("--width", type=whole_number(20), metavar="N", help=text)
     nbest_flags.add_reading_arguments(parser)
 

@@ -5,7 +5,7 @@ from reranker.registry import Entry, Features
 
 FEATURES: Features = {
     "commands": {
-        "surprisal": Entry("command", "what each word of a text costs a reader: its surprisal", 6)
+        "surprisal": Entry("command", "tell how surprising each word of a text is to a reader", 6)
     },
     "parsers": {"beam": Entry("beam_parser:BeamParser")},
     "functions": {"surprisal": Entry("surprisal:surprisal")},

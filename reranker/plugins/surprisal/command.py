@@ -35,7 +35,7 @@ EXAMPLES = """examples:
   rerank surprisal items.txt --sentences --output json --out items.jsonl --resume
   rerank surprisal items.txt --sentences --plot items.png
 
-One row a word; docs/surprisal.md says what the columns are.
+docs/surprisal.md explains the columns.
 
 exit status: 0 success, 1 a sentence was not read or not as it is written, 2 unusable files or
 flags, 3 out of memory, 130 interrupted, 141 the reader of standard output closed it"""
@@ -55,36 +55,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank surprisal`` to ``parser``."""
     text_flags.add_arguments(parser, "*")
     text = (
-        "instead of a text, a parser's n-best lists: the same sums over their trees, called "
-        "hindsight, since a list was made knowing the whole sentence"
+        "read a parser's n-best lists instead of a text, and sum over their trees; the columns "
+        "are called hindsight, because the parser has seen the whole sentence"
     )
     add = parser.add_argument
     add("--nbest", nargs="+", metavar="FILE", help=text)
-    add_format(parser, "of the lists")
+    add_format(parser, "format of the lists")
     text = (
-        "forward language models with one vocabulary, whose probabilities are averaged token by "
-        "token (default: the first one of the ensemble that `rerank models` says)"
+        "forward language models with one vocabulary; their probabilities are averaged (default: "
+        "the first in the default ensemble)"
     )
     add("--models", nargs="+", metavar="FILE.pt", help=text)
     text = (
-        "partial trees that are kept at each word; ten times as many are tried between two words "
+        "partial trees kept at each word; between two words ten times as many are tried "
         "(default: %(default)s)"
     )
     add("--beam", type=positive, default=100, metavar="K", help=text)
-    add("--unit", choices=("bits", "nats"), default="bits", help="default: %(default)s")
+    add(
+        "--unit",
+        choices=("bits", "nats"),
+        default="bits",
+        help=("unit of surprisal (default: %(default)s)"),
+    )
     text = (
-        "a row for each word as it is written, up to the next white space, or for each of the "
-        "tokens that it is split into (default: %(default)s)"
+        "a row per word as it is written between spaces, or per token, into which words are "
+        "split (default: %(default)s)"
     )
     add("--rows", choices=("word", "token"), default="word", help=text)
-    text = "tsv: a row a word; json: a line a sentence (default: %(default)s)"
+    text = "tsv: a row per word; json: a line per sentence (default: %(default)s)"
     add("--output", choices=("tsv", "json"), default="tsv", help=text)
     text = (
         f"also draw the first {MOST_DRAWN} sentences, a bar for each word (.svg and .pdf too; "
         "needs matplotlib)"
     )
     add("--plot", type=Path, metavar="FILE.png", help=text)
-    text = "do not read longer sentences (default: %(default)s)"
+    text = "leave out sentences of more words (default: %(default)s)"
     add("--longest", type=positive, default=300, metavar="WORDS", help=text)
     add_output(parser)
     add_threads(parser)

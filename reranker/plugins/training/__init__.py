@@ -3,9 +3,7 @@
 from reranker.registry import Entry, Features
 
 FEATURES: Features = {
-    "commands": {
-        "train": Entry("command", "train a language model on a treebank, or an encoder-decoder", 16)
-    },
+    "commands": {"train": Entry("command", "train a model on a treebank", 16)},
     "trainings": {
         "language-model": Entry("language_models.run"),
         "spans": Entry("spans.run"),

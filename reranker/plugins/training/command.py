@@ -44,63 +44,64 @@ GROUPS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank train`` to ``parser``."""
     add = parser.add_argument
-    text = (
-        "the model and how to train it: a file, or the name of one of docs/models.md, such as small"
-    )
+    text = "model and training: a file, or a name from docs/models.md, such as small"
     add("--config", type=Path, required=True, metavar="NAME", help=text)
-    text = "treebanks to train on (files, folders, quoted patterns), or lines of text; .gz too"
+    text = "treebanks to train on (files, folders, quoted patterns), or text: plain or .gz"
     add("--train", type=Path, nargs="+", required=True, metavar="FILE", help=text)
-    text = "files like those of --train, whose perplexity decides which weights are kept"
+    text = (
+        "treebanks or text like those of --train; the weights with the best score on these are kept"
+    )
     add("--dev", type=Path, nargs="+", required=True, metavar="FILE", help=text)
     for side in ("train", "dev"):
         text = (
-            f"of an encoder-decoder for text: what should come out of the lines of --{side}; "
-            f"without it, --{side} has both, a tab between them"
+            f"for an encoder-decoder of text: the outputs to learn for the lines of --{side} "
+            f"(default: each line of --{side} is input<TAB>output)"
         )
         add(f"--{side}-target", type=Path, nargs="+", metavar="TEXT", help=text)
     text = "write the checkpoint to FILE.pt"
     add("--out", type=Path, required=True, metavar="FILE.pt", help=text)
     text = (
-        "for the log, the learning curve and the state to resume from (default: runs/NAME of --out)"
+        "folder for the log, the learning curve and the state of a stopped run (default: "
+        "runs/NAME, with the name of --out)"
     )
     add("--log-folder", type=Path, metavar="FOLDER", help=text)
-    text = "wall-clock time, all resumed runs together, with the last evaluation"
+    text = "time limit, for all resumed runs together, evaluation on --dev included"
     add("--budget", type=number_from(0), metavar="MINUTES", help=text)
     text = "passes over the training trees (default: as in --config)"
     add("--epochs", type=number_from(0), metavar="N", help=text)
     text = "random seed (default: as in --config)"
     add("--seed", type=whole_number(0, 2**32 - 1), metavar="N", help=text)
     text = (
-        "of the trees, such as id or zh: the checkpoint says it, and words that training sees too "
-        "rarely get classes that fit any language (default: as in --config, else en)"
+        "language of the trees, such as id or zh; classes of rare words depend on it (default: "
+        "as in --config, else en)"
     )
     add("--language", metavar="CODE", help=text)
     text = "of matrix products (default: as in --config)"
     add("--precision", choices=("bfloat16", "float32"), help=text)
-    text = "read trees from start to end or from end to start; an ensemble gains from both"
+    text = "read trees from start to end or from end to start; ensembles gain from having both"
     add("--direction", choices=("forward", "backward"), help=text)
     text = (
-        "TREES are plain text, a sentence a line, read on from line to line (recipe paper or "
-        "thesis; default: as in --config)"
+        "--train and --dev are plain text, one sentence per line, read as one long text (recipes "
+        "paper and thesis; default: as in --config)"
     )
     add("--text", action="store_const", const=True, help=text)
     text = (
-        "with the paper's recipe: train on after averaged SGD has stalled, until that brings "
-        "nothing (default: as in --config)"
+        "recipe paper: train on after averaged SGD has stalled, until no weights improve "
+        "(default: as in --config)"
     )
     add("--fine-tuning", action=argparse.BooleanOptionalAction, help=text)
     start = parser.add_mutually_exclusive_group()
     text = "start with the vocabulary and weights of this checkpoint"
     start.add_argument("--start-from", type=Path, metavar="FILE.pt", help=text)
     text = (
-        "word vectors as text (GloVe, word2vec, fastText): initial embeddings, and classes of "
-        "similar words for rare ones"
+        "word vectors as text (GloVe, word2vec, fastText), for initial embeddings and classes of "
+        "rare words"
     )
     start.add_argument("--vectors", type=Path, metavar="FILE", help=text)
     text = (
-        "span models: read words by an encoder that learned from plain text, one of BERT's kind, "
-        "in a folder with config.json, vocab.txt and model.safetensors; with --start-from, the one "
-        "that the model started from, to add the word pieces that the training trees need"
+        "span models: a folder with an encoder like BERT (config.json, vocab.txt, "
+        "model.safetensors), which reads the words; with --start-from, the encoder that the "
+        "model started from, to add word pieces"
     )
     add("--encoder", type=Path, metavar="FOLDER", help=text)
     text = (
@@ -108,11 +109,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--teacher", type=Path, metavar="FILE.pt", help=text)
     text = (
-        "with --teacher: plain text, a sentence a line, words separated by spaces, of which its "
-        "probabilities are all there is to learn"
+        "with --teacher: also learn its probabilities for this text, one sentence per line, a "
+        "space between words"
     )
     add("--taught-text", type=Path, nargs="+", metavar="TEXT", help=text)
-    text = "read only the first, most frequent N of them (default: %(default)s)"
+    text = "read only the first N vectors (default: %(default)s)"
     add(
         "--vector-words",
         type=whole_number(1, MOST_CLASSED),
@@ -121,22 +122,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=text,
     )
     text = (
-        "for treebanks that do not fit into memory: read the files of --train twice, and keep "
-        "their tokens in the log folder, 4 bytes each"
+        "for treebanks that do not fit into memory: read --train twice and keep its tokens in "
+        "the log folder, 4 bytes each"
     )
     add("--stream", action="store_true", help=text)
     add("--device", default="cpu", metavar="cpu|cuda")
-    text = "CPU threads of each process (default: all cores, shared out among processes)"
+    text = "CPU threads per process (default: all cores, divided among the processes)"
     add("--threads", type=positive, metavar="N", help=text)
-    text = "train in N processes on this machine; with --device cuda, each on a GPU of its own"
+    text = "train in N processes on this machine; with --device cuda, each has its own GPU"
     add("--nproc", type=positive, metavar="N", help=text)
     text = (
-        "cut every batch into N parts, which the processes share out and compute one after "
-        "another; the result depends on this, but not on how many processes there are (default: as "
-        "in --config, or one for each process)"
+        "compute every batch in N parts, divided among the processes; the result depends on N, "
+        "not on the number of processes (default: as in --config, else one part per process)"
     )
     add("--shards", type=positive, metavar="N", help=text)
-    text = "with --nproc: start again at most N times when a process dies (default: %(default)s)"
+    text = "with --nproc: restart at most N times when a process dies (default: %(default)s)"
     add("--restarts", type=whole_number(0), default=3, metavar="N", help=text)
 
 

@@ -4,8 +4,6 @@ from reranker.registry import Entry, Features
 
 FEATURES: Features = {
     "commands": {
-        "tune": Entry(
-            "command", "find the best --lm-weight and more, from ranked output and gold", 15
-        ),
+        "tune": Entry("command", "fit --lm-weight and confidence to gold trees", 15),
     },
 }

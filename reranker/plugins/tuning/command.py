@@ -34,10 +34,10 @@ EXAMPLES = """examples:
   rerank --nbest new.txt --models ckpt/ensemble.toml > best.txt
   rerank tune dev.jsonl dev.mrg --gold-tags --lm-weight 1 --plot-confidence confidence.png
 
-Prints F1 by --lm-weight, with the best weight of one half of the sentences tried on the other;
-then the F1 of finer tuning, on the sentences tuned on and, cross-validated, on unseen ones; then
-how well the probability that a choice is better than the parser's first tree can be told
-(`better_than_first` in the ranked output). docs/tuning.md explains all of it."""
+Prints three tables: F1 by --lm-weight, with the best weight of each half of the sentences tried on
+the other half; F1 of finer tuning, on the same sentences and cross-validated; and how well
+`better_than_first` in ranked output is predicted, the probability that the chosen tree is better
+than the parser's first. docs/tuning.md explains them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--gold-tags", action="store_true", help="give every candidate the gold tags first")
     text = "cross-validate with K blocks of neighbouring sentences (default: 10)"
     add("--folds", type=whole_number(2), default=10, metavar="K", help=text)
-    text = "tune nothing: take this weight, 1 for each model and no bonus"
+    text = "do not tune; use this weight, 1 for each model and no bonus"
     add("--lm-weight", type=weight, metavar="W", help=text)
     text = "with --lm-weight: the weight of each model, in the order in which RANKED was scored"
     add("--member-weights", nargs="+", type=number_from(0), default=(), metavar="W", help=text)
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--save", type=Path, metavar="FILE.toml", help=text)
     text = "draw F1 by --lm-weight (.svg and .pdf too; needs matplotlib)"
     add("--plot", type=Path, metavar="FILE.png", help=text)
-    text = "draw how often choices of similar confidence are better"
+    text = "draw how often choices are better, by their confidence (formats as for --plot)"
     add("--plot-confidence", type=Path, metavar="FILE.png", help=text)
 
 
@@ -168,7 +168,7 @@ def _print_outcomes(lists: ScoredLists, tried: list[Outcome], chosen: Outcome) -
     parser, oracle = corpus_f1(lists.parsers_first()), corpus_f1(lists.oracle())
 
     def gap(f1: float) -> str:
-        return f"{100 * (f1 - parser) / (oracle - parser):.1f} %" if oracle > parser else ""
+        return f"{100 * (f1 - parser) / (oracle - parser):.1f}%" if oracle > parser else ""
 
     alone = corpus_f1(lists.chosen(Weighing()))
     figures = {"parser": (parser, parser)}

@@ -99,7 +99,7 @@ class Bin:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the 95 % interval of the share (Wilson 1927)."""
+        """Return the 95% interval of the share (Wilson 1927)."""
         spread = _NORMAL_95**2 / self.size
         middle = (self.observed + spread / 2) / (1 + spread)
         variance = self.observed * (1 - self.observed) / self.size + spread / (4 * self.size)

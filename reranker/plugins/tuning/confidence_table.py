@@ -88,14 +88,14 @@ class ConfidenceTable:
         unseen, constant = self._unseen, self._unseen.constant
         return [
             f"confidence: {len(unseen.predicted)} best trees are not the parser's first, "
-            f"{100 * unseen.share:.1f} % of them better; cross-validated: Brier {unseen.brier:.4f} "
+            f"{100 * unseen.share:.1f}% of them better; cross-validated: Brier {unseen.brier:.4f} "
             f"(constant {constant.brier:.4f}), log loss {unseen.log_loss:.4f} (constant "
             f"{constant.log_loss:.4f}), calibration error {unseen.calibration_error:.3f} "
             f"({unseen.error_by_chance:.3f} by chance)"
         ]
 
     def draw(self, figure: Figure) -> None:
-        """Draw the reliability diagram: share that is better by confidence, with 95 % intervals.
+        """Draw the reliability diagram: share that is better by confidence, with 95% intervals.
         Raises InputError if nothing could be fitted."""
         if self.calibration is None:
             raise InputError("no confidence to plot: there are too few choices")
@@ -112,7 +112,7 @@ class ConfidenceTable:
             ),
             fmt="o-",
             capsize=3,
-            label=f"cross-validated, {bins[-1].size} choices a point, 95 % intervals",
+            label=f"cross-validated, {bins[-1].size} choices a point, 95% intervals",
         )
         axes.axhline(
             unseen.share, color="tab:red", linestyle="--", label=f"of all: {unseen.share:.3f}"

@@ -42,7 +42,7 @@ def test_the_least_sure_come_first(tmp_path: Path, model: str, capsys: Capture) 
         ranking = rankings[number]
         assert ranking.origin and ranking.certainty
         assert place.endswith(f":{ranking.origin.line}")
-        assert ranking.doubt and doubt == ranking.doubt.text and doubt.startswith(words)
+        assert ranking.doubt and doubt == ranking.doubt.text and doubt.startswith(f"“{words}”")
         assert sentence == " ".join(ranking.origin.text.split()) and words in sentence
         assert any(
             f"{value:.4f}" == probability and name == label

@@ -61,7 +61,7 @@ def test_a_bar_that_ends_at_100_percent(tmp_path: Path, models: list[str]) -> No
     file = write(tmp_path / "n.txt", bllip(*[CANDIDATES] * 300, [broken, *CANDIDATES]) + "\n" * 9)
     shown = on_terminal("--nbest", file, "--models", *models, "--out", str(tmp_path / "out"))
     assert shown[:2] == [f"rerank: {file}: format bllip", "loading 2 models "]
-    bars = [re.match(r" *(\d+) % \|.*\| (\d+) sentences?, ", text) for text in shown]
+    bars = [re.match(r" *(\d+)% \|.*\| (\d+) sentences?, ", text) for text in shown]
     states = [(int(bar[1]), int(bar[2])) for bar in bars if bar]
     assert states[0] == (0, 0) and states[-1] == (100, 301)
     assert states == sorted(states)

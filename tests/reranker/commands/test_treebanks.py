@@ -31,7 +31,7 @@ COUNT = 30
 
 @pytest.fixture
 def plain() -> list[str]:
-    """Return 30 trees, one a line, root TOP, no traces, no function tags."""
+    """Return 30 trees, one per line, root TOP, no traces, no function tags."""
     if not WSJ.exists():
         pytest.skip(f"no {WSJ}")
     with gzip.open(WSJ, "rt", encoding="utf-8") as lines:

@@ -134,7 +134,7 @@ def test_a_wrong_format_is_an_error_or_rejects_everything(read: Read) -> None:
         (f"0 ||| -1 ||| {RUNS}\n", "rnng"),
         (
             "(S XX )S\n(S XX )S\n",
-            "seq2seq (one line a list; broken candidates are repaired)",
+            "seq2seq (one line per list; broken candidates are repaired)",
         ),
         (
             "S-0\ta\nH-0\t-1\t(S XX )S\n",

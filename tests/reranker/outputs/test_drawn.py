@@ -63,7 +63,7 @@ def test_words_are_below_each_other_and_brackets_above_their_highest_child() -> 
 def test_an_improbable_bracket_is_pale_and_a_doubtful_one_has_its_number() -> None:
     (drawing,) = drawn(FLAT, certainty=Certainty(SURE, 0.1))
     assert [node.get("data-probability") for node in drawing.nodes] == ["1", "0.95", "0.5"]
-    assert drawing.texts("share") == ["50 %"]
+    assert drawing.texts("share") == ["50%"]
     labels = [label.get("opacity") for label in drawing.of_class("label")]
     assert labels == [None, "0.98", "0.81"]  # 0.62 + 0.38 p
     assert [path.get("opacity") for path in drawing.branches] == [None, "0.96", "0.57"]

@@ -40,39 +40,39 @@ CASES = {
         (2, 6, "NP"),
         0.8,
         (TO_THE_MAN, TO_THE_VERB),
-        ("with glasses goes with the man: 80 %, with saw: 20 %.", 1),
+        ("“with glasses” goes with “the man” (80%) or with “saw” (20%)", 1),
     ),
     "in every tree": Case(
         (1, 6, "VP"),
         0.25,
         (TO_THE_VERB, TO_THE_MAN),
-        ("saw the man with glasses is a verb phrase: 25 %.", None),
+        ("“saw the man with glasses”: verb phrase (25%)", None),
     ),
     "two labels": Case(
         (2, 4, "NP"),
         0.783,
         (ICE_CREAM.format("NP"), ICE_CREAM.format("S"), ICE_CREAM.format("NX")),
-        ("ice cream is a noun phrase: 78 %, a clause: 13 %.", 1),
+        ("“ice cream”: noun phrase (78%) or clause (13%)", 1),
         (((2, 4, "S"), 0.125), ((2, 4, "NX"), 0.01)),
     ),
     "no part": Case(
-        (2, 5, "NP"), 0.96, (HER_DOG, TWO_NPS), ("her dog biscuits is a noun phrase: 96 %.", 1)
+        (2, 5, "NP"), 0.96, (HER_DOG, TWO_NPS), ("“her dog biscuits”: noun phrase (96%)", 1)
     ),
     "in no other tree": Case(
-        (2, 5, "NP"), 0.5, (HER_DOG,), ("her dog biscuits is a noun phrase: 50 %.", None)
+        (2, 5, "NP"), 0.5, (HER_DOG,), ("“her dog biscuits”: noun phrase (50%)", None)
     ),
     "sure": Case((2, 5, "NP"), 0.991, (HER_DOG, TWO_NPS), None),
     "many words": Case(
         (0, 14, "NP"),
         0.005,
         (LONG, FLAT_LONG),
-        ("a a a a … a a of words is a noun phrase: less than 1 %.", 1),
+        ("“a a a a … a a of words”: noun phrase (less than 1%)", 1),
     ),
     "behind that": Case(
         (1, 3, "SBAR"),
         0.6,
         (THAT.format("", ""), THAT.format("", "").replace("SBAR", "X")),
-        ("that ends is a subordinate clause: 60 %, X: less than 1 %.", 1),
+        ("“that ends”: subordinate clause (60%) or X (less than 1%)", 1),
     ),
 }
 

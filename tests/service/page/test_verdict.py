@@ -134,7 +134,7 @@ def test_how_sure_it_is_is_said_where_the_server_knows(
         use_example(page)
         changed = page.locator("#sentences .changed").first
         changed.click()
-        sure = f"{percent} % sure that this is better than the parser\u2019s first."
+        sure = f"{percent}% sure that this is better than the parser\u2019s first."
         assert text_of(page, "#certainty") == sure
         assert text_of(page, "#verdict-statement").endswith(statement)
         # It was not fitted for other weights, and there is none in the parser's first itself.

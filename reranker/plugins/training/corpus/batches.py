@@ -132,7 +132,7 @@ class StreamBatches(Batches[slice]):
     """All trees as one stream in ``batch_size`` columns, cut at random lengths, or all at
     ``length`` if they are not ``varied``.
 
-    A random length is drawn around ``length`` (95 %) or half of it (Merity et al. 2018, section 5).
+    A random length is drawn around ``length`` (95%) or half of it (Merity et al. 2018, section 5).
     The stream starts at ``<eos>``, and each batch continues from the state of the one before it.
     The token ``opening`` is given, not predicted. Raises ConfigError if there are more columns than
     tokens.

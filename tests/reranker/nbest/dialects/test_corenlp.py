@@ -216,7 +216,7 @@ def test_trees_alone_are_format_trees_and_mean_the_same(read: Read, text: str) -
         (K_BEST, "corenlp (k-best lists)"),
         (TEXT, "corenlp (text output of the pipeline)"),
         (CONLLU, "corenlp (CoNLL-U comments)"),
-        (f"SENTENCE_SKIPPED_OR_UNPARSABLE\n{GO}\n", "corenlp (one tree a sentence)"),
+        (f"SENTENCE_SKIPPED_OR_UNPARSABLE\n{GO}\n", "corenlp (one tree per sentence)"),
         (PENN, "trees"),
         (STANZA, "trees"),
     ],

@@ -59,7 +59,7 @@ def test_what_makes_a_list(read: Read, text: str, lines: list[list[int]]) -> Non
 
 def test_layouts_have_names() -> None:
     assert layout(["1", RUNS], None) == "a count before each list"
-    assert layout([RUNS, GO], None) == "one line a list"
+    assert layout([RUNS, GO], None) == "one line per list"
     assert layout([RUNS, "", GO], None) == "a blank line after each list"
     assert layout([RUNS, GO], 2) == "2 lines a list"
 

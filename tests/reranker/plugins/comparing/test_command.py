@@ -29,7 +29,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gold, first, ranked = files(tmp_path)
     assert main(["compare", gold, first, ranked, first]) == 0
     head, base, better, same, settings = capsys.readouterr().out.splitlines()
-    columns = ["F1", "difference", "95 % interval", "bootstrap p", "randomisation p"]
+    columns = ["F1", "difference", "95% interval", "bootstrap p", "randomisation p"]
     assert re.split("  +", head.strip()) == columns
     assert base.split() == [first, "85.71"]
     # 3 * 4 + 3 = 15 matched of 16 gold and 15 test brackets: 30/31. Of the 8 ways to swap three

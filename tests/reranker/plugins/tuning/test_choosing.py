@@ -59,11 +59,11 @@ def test_tables_by_hand(tmp_path: Path, capsys: Capture) -> None:
     assert second == "best of the first half: W = 0.55, on the second 100.00"
     last, chosen, confidence = last.rstrip().split("\n\n")
     table = {line[:20].strip(): line[20:].split() for line in last.splitlines()}
-    assert table["parser"] == ["85.71", "85.71", "0.0", "%"]
-    assert table["models alone"] == ["0.00", "0.00", "-600.0", "%"]  # -85.71 of a gap of 14.29
-    assert table["oracle"] == ["100.00", "100.00", "100.0", "%"]
+    assert table["parser"] == ["85.71", "85.71", "0.0%"]
+    assert table["models alone"] == ["0.00", "0.00", "-600.0%"]  # -85.71 of a gap of 14.29
+    assert table["oracle"] == ["100.00", "100.00", "100.0%"]
     # The mean from 0.1 below to 0.1 above rises until the fall to 0 comes within reach, at 0.456.
-    assert table["LM weight"] == ["100.00", "100.00", "100.0", "%", "W", "=", "0.455"]
+    assert table["LM weight"] == ["100.00", "100.00", "100.0%", "W", "=", "0.455"]
     assert chosen == "chosen: LM weight: W = 0.455"
     assert confidence == (
         "confidence: 2 of 2 best trees are not the parser's first; 2 are better: too few to learn "
@@ -204,7 +204,7 @@ def test_save_and_plot(tmp_path: Path, models: list[str], capsys: Capture) -> No
     head = save.read_text().splitlines()[:2]
     assert head[0].startswith("# rerank tune ") and head[0].endswith(", 4 sentences")
     assert head[1] == (
-        "# F1 100.00, cross-validated 100.00 (100.0 % of the gap); parser 85.71, models alone "
+        "# F1 100.00, cross-validated 100.00 (100.0% of the gap); parser 85.71, models alone "
         "100.00, oracle 100.00"
     )
     assert "<svg" in picture.read_text() and "W = 0.75" in capsys.readouterr().out
@@ -264,7 +264,7 @@ def test_confidence_is_told_saved_and_drawn(
     assert known.probability([5.0, 0.5], -8.0) < 0.1
     comment = save.read_text().splitlines()[2]
     assert comment.startswith(
-        "# confidence: 60 best trees are not the parser's first, 50.0 % of them better; "
+        "# confidence: 60 best trees are not the parser's first, 50.0% of them better; "
         f"cross-validated: Brier {figures['brier']} (constant 0.2500), log loss "
     )
     # The same order of the same models, and how sure it is of it.
