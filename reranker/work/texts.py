@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from reranker.errors import InputError, KindError
 from reranker.files.opening import expanded, input_digest
@@ -233,27 +234,53 @@ def _warn(warning: str | None) -> None:
         logger.info("%s", warning)
 
 
+class Unparsed(NamedTuple):
+    """A sentence that was not parsed."""
+
+    place: str
+    """File and line."""
+    reason: str
+    is_cut: bool
+    """True for a part of an overlong sentence."""
+    is_continued: bool
+    """True if the sentence before is a part of the same overlong sentence."""
+
+
+class UnparsedSentences:
+    """Finds the sentences that were not parsed, among all of them in order."""
+
+    def __init__(self) -> None:
+        self._was_cut = False
+
+    def found(self, sentence: NBest | Ranking) -> Unparsed | None:
+        """Return the next sentence if it was not parsed, else None."""
+        was_cut, self._was_cut = self._was_cut, False
+        for each in sentence.rejected:
+            if each.code == "unparsed":
+                self._was_cut = each.message == CUT
+                is_continued = was_cut and self._was_cut
+                place = f"{each.file}:{each.line}"
+                return Unparsed(place, each.message, self._was_cut, is_continued)
+        return None
+
+
 class UnparsedLog:
     """Logs the reasons why trees are flat, and rejected candidates; of consecutive parts of one
     overlong sentence, only the first."""
 
     def __init__(self) -> None:
-        self._was_cut = False
+        self._unparsed = UnparsedSentences()
 
     def __call__(self, ranking: Ranking, number: int) -> None:
-        unparsed = next((each for each in ranking.rejected if each.code == "unparsed"), None)
-        is_cut = unparsed is not None and unparsed.message == CUT
+        unparsed = self._unparsed.found(ranking)
         if unparsed is None:
             log_rejected(ranking, number)
-        elif not is_cut:
-            reason = unparsed.message
-            logger.warning("%s:%s: a flat tree: %s", unparsed.file, unparsed.line, reason)
-        elif not self._was_cut:
+        elif not unparsed.is_cut:
+            logger.warning("%s: a flat tree: %s", unparsed.place, unparsed.reason)
+        elif not unparsed.is_continued:
             logger.warning(
-                "%s:%s: %s characters without an end of a sentence: from here to the next end, "
+                "%s: %s characters without an end of a sentence: from here to the next end, "
                 "parts of this size get flat trees",
-                unparsed.file,
-                unparsed.line,
+                unparsed.place,
                 f"{LONGEST:,}",
             )
-        self._was_cut = is_cut

@@ -21,13 +21,13 @@ from reranker.nbest.candidates import score_warnings
 from reranker.nbest.dialects.registry import recognise
 from reranker.nbest.words import printable
 from reranker.parsers.choice import ParserChoice
-from reranker.text.reading import CUT, refuse_other_than_text
+from reranker.text.reading import refuse_other_than_text
 from reranker.text.splitting import Form
 from reranker.trees.treebank import Remarks, TreeReader, TreeText, treebank_files
 from reranker.work.loop import Counts, Identity, Job, Source
 from reranker.work.nbest_files import log_rejected, reading_identity
 from reranker.work.parses import Parses, from_nbest, has_every_score
-from reranker.work.texts import ParsedText, TextSettings
+from reranker.work.texts import ParsedText, TextSettings, UnparsedSentences
 
 File = str | TextFile  # the name of a file or, if it can be read only once, the opened file
 FileForm = Literal["auto", "trees", "text", "sentences", "tokens"]
@@ -252,7 +252,7 @@ class TreeFiles(Source[TreeSentence]):
         text = ParsedText(sources, replace(settings.text, form=form), settings.choice)
         self._open.callback(text.close)
         temperature = settings.temperature or text.temperature
-        parsed, was_cut = iter(text), False
+        parsed, unparsed_sentences = iter(text), UnparsedSentences()
         unseen = {_origin_of(source): source for source in sources}
         for number in itertools.count(1):
             nbest = text.skip() if self._is_skipping else next(parsed, None)
@@ -263,16 +263,14 @@ class TreeFiles(Source[TreeSentence]):
             if self._is_skipping:
                 yield TreeSentence(nbest.digest())
                 continue
-            unparsed = next((each for each in nbest.rejected if each.code == "unparsed"), None)
-            is_cut = unparsed is not None and unparsed.message == CUT
+            unparsed = unparsed_sentences.found(nbest)
             if unparsed is None:
                 yield _from_nbest(nbest, temperature, number)
-            elif is_cut and was_cut:  # of parts without an end of a sentence, the first is named
+            elif unparsed.is_continued:  # only the first part is logged and counted
                 yield TreeSentence(nbest.digest())
             else:
-                _reject(f"{unparsed.file}:{unparsed.line}: not parsed: {unparsed.message}")
+                _reject(f"{unparsed.place}: not parsed: {unparsed.reason}")
                 yield TreeSentence(nbest.digest(), None, 1)
-            was_cut = is_cut
         self.rejected += text.faults
         for source in unseen.values():
             self._reject(f"{source}: there is no sentence")
