@@ -230,11 +230,9 @@ class TreeFiles(Source[TreeSentence]):
                     if len(nbest.candidates) > 1 and has_every_score(nbest):
                         for warning in score_warnings(nbest, warned):
                             logger.info("%s", warning)
-                    sentence = _from_nbest(nbest, self._settings.temperature or 1.0, number)
+                    temperature = self._settings.temperature or 1.0
+                    sentence = _from_nbest(nbest, temperature, number, str(source))
                     parses = sentence.parses
-                    if parses is None and not sentence.rejected:
-                        _reject(f"{source}:{nbest.line}: a list without a tree")
-                        sentence = sentence._replace(rejected=1)
                     is_scored = len(nbest.candidates) == 1 or has_every_score(nbest)
                     if parses is not None and not is_scored and not has_said:
                         has_said = True
@@ -252,7 +250,7 @@ class TreeFiles(Source[TreeSentence]):
         text = ParsedText(sources, replace(settings.text, form=form), settings.choice)
         self._open.callback(text.close)
         temperature = settings.temperature or text.temperature
-        parsed, unparsed_sentences = iter(text), UnparsedSentences()
+        parsed, trees = iter(text), ParsedTrees(temperature)
         unseen = {_origin_of(source): source for source in sources}
         for number in itertools.count(1):
             nbest = text.skip() if self._is_skipping else next(parsed, None)
@@ -262,15 +260,8 @@ class TreeFiles(Source[TreeSentence]):
                 unseen.pop(nbest.origin.file, None)
             if self._is_skipping:
                 yield TreeSentence(nbest.digest())
-                continue
-            unparsed = unparsed_sentences.found(nbest)
-            if unparsed is None:
-                yield _from_nbest(nbest, temperature, number)
-            elif unparsed.is_continued:  # only the first part is logged and counted
-                yield TreeSentence(nbest.digest())
             else:
-                _reject(f"{unparsed.place}: not parsed: {unparsed.reason}")
-                yield TreeSentence(nbest.digest(), None, 1)
+                yield trees.of(nbest, number)
         self.rejected += text.faults
         for source in unseen.values():
             self._reject(f"{source}: there is no sentence")
@@ -281,7 +272,28 @@ def _origin_of(source: File) -> str:
     return printable(source.name if isinstance(source, TextFile) else str(Path(source)))
 
 
-def _from_nbest(nbest: NBest, temperature: float, number: int) -> TreeSentence:
+class ParsedTrees:
+    """The trees of a text's sentences, from the parser's lists in order. Sentences that were not
+    parsed, and trees that cannot be used, are logged."""
+
+    def __init__(self, temperature: float) -> None:
+        """Take the temperature by which scores are divided."""
+        self._temperature = temperature
+        self._unparsed = UnparsedSentences()
+
+    def of(self, nbest: NBest, number: int) -> TreeSentence:
+        """Return the trees of the next list, which is the text's list ``number``, from 1."""
+        unparsed = self._unparsed.found(nbest)
+        if unparsed is None:
+            file = nbest.origin.file if nbest.origin else "text"
+            return _from_nbest(nbest, self._temperature, number, file)
+        if unparsed.is_continued:  # only the first part is logged and counted
+            return TreeSentence(nbest.digest())
+        _reject(f"{unparsed.place}: not parsed: {unparsed.reason}")
+        return TreeSentence(nbest.digest(), None, 1)
+
+
+def _from_nbest(nbest: NBest, temperature: float, number: int, file: str) -> TreeSentence:
     log_rejected(nbest, number)
     rejected = [*nbest.rejected]
 
@@ -291,6 +303,9 @@ def _from_nbest(nbest: NBest, temperature: float, number: int) -> TreeSentence:
 
     digest = nbest.digest()
     parses = from_nbest(nbest, temperature, reject)
+    if parses is None and not rejected:
+        _reject(f"{file}:{nbest.line}: a list without a tree")
+        return TreeSentence(digest, None, 1)
     return TreeSentence(digest, parses, len(rejected))
 
 

@@ -13,7 +13,7 @@ from reranker.text.conventions import Convention
 from reranker.text.splitting import Form
 from reranker.trees.patterns.pattern import Pattern
 from reranker.trees.tree import Tree
-from reranker.work.given import answers, given_parses
+from reranker.work.given import answers, given_trees
 from reranker.work.loop import Identity
 from reranker.work.matches import Words, matches
 from reranker.work.parses import Parses
@@ -88,7 +88,8 @@ def clauses(
     """Return the clauses of each sentence of a text, or of each tree.
 
     ``form``, ``words``, ``parser`` and ``parser_model`` are those of ``reranker.parse``. A sentence
-    whose clauses cannot be told is left out, and logged.
+    whose clauses cannot be told is left out, and logged; a text in another language than the
+    parser's gets a UserWarning.
 
     >>> (sentence,) = clauses([Tree.from_string("(S (NP (PRP It)) (VP (VBZ runs)))")])
     >>> [(each.kind, each.subject) for each in sentence.clauses]
@@ -96,5 +97,5 @@ def clauses(
 
     Raises InputError if the parser or its model is missing.
     """
-    parses = given_parses(text, form, words, parser, parser_model)
-    return [sentence for _, sentence in answers(FindClauses(), parses)]
+    trees = given_trees(text, form, words, parser, parser_model)
+    return [sentence for _, sentence in answers(FindClauses(), trees)]

@@ -11,7 +11,7 @@ from reranker.plugins.measure.measures import Counted, Difference, Row, Totals, 
 from reranker.text.conventions import Convention
 from reranker.text.splitting import Form
 from reranker.trees.tree import Tree
-from reranker.work.given import answers, given_parses
+from reranker.work.given import answers, given_trees
 from reranker.work.parses import Parses
 from reranker.work.tree_files import TreeJob
 
@@ -72,7 +72,8 @@ def measure(
 
     ``form``, ``words``, ``parser`` and ``parser_model`` are those of ``reranker.parse``. The trees
     of a sentence have probabilities in proportion to exp(score / ``temperature``), by default the
-    parser's own. A sentence without a tree that can be measured is left out, and logged.
+    parser's own. A sentence without a tree that can be measured is left out, and logged; a text in
+    another language than the parser's gets a UserWarning.
 
     >>> tree = Tree.from_string("(S (NP (PRP It)) (VP (VBZ runs)))")
     >>> [row.value for row in measure([tree]).rows if row.measure == "MLT"]
@@ -80,5 +81,5 @@ def measure(
 
     Raises InputError if the parser or its model is missing.
     """
-    parses = given_parses(text, form, words, parser, parser_model, temperature)
-    return Measurement(answers(Measure(), parses))
+    trees = given_trees(text, form, words, parser, parser_model, temperature)
+    return Measurement(answers(Measure(), trees))
