@@ -9,12 +9,16 @@ import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
 
+from reranker.service.children.scoring import Models
+from reranker.service.errors import RequestError
 from reranker.service.fairness import Rate, Shares, client, overloaded, too_often
+from reranker.service.lifecycle import Service
+from reranker.service.settings import load_settings
 from tests.service.servers import Server, begun, sentence, serving
 from tests.waiting import until
 
@@ -118,18 +122,18 @@ def test_bodies_that_never_end_are_a_matter_of_their_client(server: Server) -> N
         until_in_flight(0)  # the next test has the server for itself
 
 
-def test_who_asks_too_often_is_told_when_to_come_back(models: list[str]) -> None:
+def test_who_asks_too_often_is_told_when_to_come_back() -> None:
     """The limit is one request in 1,000 seconds."""
-    flags = ("--client-rate", "0.001")
-    with serving(models, *flags) as server, server.client() as http:
-        assert http.post("/rerank", json=KIND).status_code == 200
-        refused = http.post("/rerank", json=KIND)
-        assert refused.status_code == 429
-        assert refused.json()["error"]["code"] == "too-often"
-        assert 500 < int(refused.headers["retry-after"]) <= 1000
-        transport = httpx.HTTPTransport(local_address=STRANGER)
-        with server.client(transport=transport) as other:
-            assert other.post("/rerank", json=KIND).status_code == 200
+    service = Service(load_settings({"models": ["none"], "client_rate": 0.001}))
+    service.models = cast(Models, object())  # loaded, as far as counting goes
+    with service.visit("a"):
+        pass
+    with pytest.raises(RequestError) as caught, service.visit("a"):
+        pass
+    refused = caught.value
+    assert (refused.status, refused.code, refused.retry_after) == (429, "too-often", 600)
+    with service.visit("b"):
+        pass
 
 
 @pytest.mark.slow

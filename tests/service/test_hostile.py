@@ -196,14 +196,14 @@ def test_a_killed_parent_leaves_nothing(models: list[str], tmp_path: Path) -> No
     """Neither a child nor a folder, in /dev/shm or where temporary files are."""
     shared = Path("/dev/shm")
     before = set(shared.iterdir()) if shared.exists() else set()
-    with serving(models, "--engines", "2", TMPDIR=str(tmp_path)) as server:
+    with serving(models, TMPDIR=str(tmp_path)) as server:
         with server.client() as client:
             assert client.post("/parse", json={"text": "It runs."}).status_code == 200
             # Long bodies are read in another process than short ones.
             assert client.post("/rerank", json={"documents": ["y" * 100_001]}).status_code == 200
         names = ("scoring_main", "reading_main")
         children = [child for name in names for child in children_of(server, name)]
-        assert len(children) == 4
+        assert len(children) == 3
         server.process.kill()
         for child in children:
             until_ended(child)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import socket
-import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,7 +16,6 @@ import pytest
 from reranker.errors import InputError
 from reranker.service.server import listening, run
 from reranker.service.settings import load_settings
-from tests.checkout import RERANK
 from tests.service.conftest import save_models
 from tests.service.http.test_connections import refused
 from tests.service.servers import (
@@ -30,7 +27,7 @@ from tests.service.servers import (
     slow_loading,
 )
 from tests.service.test_metrics import models_in, scraped
-from tests.waiting import PATIENCE, until
+from tests.waiting import until
 
 BODY = {"sentences": [sentence("We", "saw", "it")]}
 
@@ -212,16 +209,6 @@ def test_metrics_follow_a_reload(reloading: Server, folder: Path) -> None:
         assert after["name"] == "model-2.pt" and after["sha256"] != before["sha256"]
         served = client.get("/models").json()["models"]
         assert [one["sha256"] for one in served] == [after["sha256"]]
-
-
-def test_what_cannot_start_says_why() -> None:
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    command = [RERANK, "serve", "--models", __file__, "--port", "0"]
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=PATIENCE
-    )
-    assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert "test_life.py: not a checkpoint" in done.stderr
 
 
 def test_a_device_that_is_not_here_is_refused() -> None:

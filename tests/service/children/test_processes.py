@@ -113,6 +113,10 @@ def test_old_models_leave_the_scoring_process_and_others_never_enter(tmp_path: P
         answer = client.post("/rerank", json=BODY)
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "worker-crashed")
         server.logged("scoring crashed and cannot be restarted")
+        # Nothing would ever take a request from the queue: it is refused at once.
+        answer = client.post("/rerank", json=BODY)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "worker-crashed")
+        assert count(client, "queue_tokens") == 0
         for path in ("live", "ready"):
             assert client.get(f"/health/{path}").status_code == 503
 

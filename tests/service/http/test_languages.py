@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from reranker.checkpoints.installed import user_folder
+from reranker.errors import RerankError
 from reranker.languages import language_name
+from reranker.service.lifecycle import Service
+from reranker.service.settings import load_settings
 from reranker.trees.tree import Tree
-from tests.checkout import RERANK
 from tests.reranker.languages import EXAMPLES, install
 from tests.service.servers import serving
+from tests.waiting import finished
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +66,14 @@ def test_the_service_parses_the_language_it_was_started_with(
 
 
 def test_a_parser_of_another_language_is_refused_at_the_start(arabic: tuple[Path, Path]) -> None:
-    folder = arabic[1]
-    models = [str(folder / "words.pt"), "--parser-model", str(folder / "parser.pt")]
-    ended = subprocess.run(
-        [RERANK, "serve", "--port", "0", "--models", *models],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert ended.returncode == 2
-    assert "the parser's model is of Arabic: start with --language ar" in ended.stderr
+    """How the process ends then: tests/service/test_read_only.py."""
+    models = [str(arabic[1] / f"{name}.pt") for name in ("words", "parser")]
+    service = Service(load_settings({"models": models[:1], "parser_model": models[1]}))
+
+    async def start() -> None:
+        await service.start()
+        await service.stop()
+
+    finished(start())
+    message = "the parser's model is of Arabic: start with --language ar"
+    assert isinstance(service.failure, RerankError) and message in str(service.failure)

@@ -372,7 +372,7 @@ def test_what_the_parser_fails_at_costs_a_sentence(parsing: Server, http: httpx.
 
 
 def test_a_model_that_is_none_stops_the_service(models: list[str]) -> None:
-    """Its models are not loaded; how it ends then: tests/service/test_life.py."""
+    """Its models are not loaded; how it ends then: tests/service/test_read_only.py."""
     settings = load_settings({"models": models, "parser_model": models[0]})
     engines = Engines(settings, Metrics())
     try:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.answering import Answers, answering
 from tests.service.page.browsing import open_page, use_example, watched_page
+from tests.service.servers import Server
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _OF_A_CONNECTION = {"connection", "transfer-encoding", "content-length", "conten
 
 
 @pytest.fixture
-def proxied(address: str) -> Iterator[str]:
+def proxied(server: Server) -> Iterator[str]:
     """Yield the address of the service behind a proxy, which has other things at other paths."""
 
     class Proxy(Answers):
@@ -31,7 +32,7 @@ def proxied(address: str) -> Iterator[str]:
                 self.send_error(404)
                 return
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            url = f"{address}/{self.path.removeprefix(PREFIX)}"
+            url = f"{server.url}/{self.path.removeprefix(PREFIX)}"
             answer = httpx.request(
                 self.command, url, headers=dict(self.headers), content=body, timeout=PATIENCE
             )
