@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.chart.best import Span
+from reranker.trees.tree import UNKNOWN_TAG
 
 
 def bracketed(
@@ -66,7 +67,6 @@ _FIXED = {
     **dict.fromkeys(("-RRB-", "-RSB-", "-RCB-", "]", "}"), "-RRB-"),
 }
 _ESCAPED = re.compile("-[LR][RCS]B-")
-UNKNOWN_TAG = "XX"
 _PUNCTUATION = {",", ".", ":", "``", "''"}
 
 

@@ -67,12 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     formats = [*FORMATS, *registry.names("tree-files")]
     text = f"format to write: {', '.join(formats)}"
     add("--to", required=True, choices=formats, metavar="NAME", help=text)
-    add(
-        "--to-beam",
-        type=whole_number(1, MOST_LINES),
-        metavar="K",
-        help="candidates per list, for --to opennmt",
-    )
+    add_to_beam(parser)
     text = (
         "read treebanks (files or folders), and write their trees as parsers learn from them: "
         "without traces and function tags, with roots called TOP; for --to trees or a treebank's "
@@ -101,6 +96,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--tokens-out", type=Path, metavar="FILE", help=text)
 
 
+def add_to_beam(parser: argparse.ArgumentParser) -> None:
+    """Add ``--to-beam``, for a command with ``--to``."""
+    text = "candidates per list, for --to opennmt"
+    parser.add_argument("--to-beam", type=whole_number(1, MOST_LINES), metavar="K", help=text)
+
+
+def settings(arguments: argparse.Namespace) -> ConvertSettings:
+    """Return the settings that ``--to`` and ``--to-beam`` describe. Raises InputError for a format
+    that needs ``--to-beam`` if that is missing."""
+    name, beam = arguments.to, arguments.to_beam
+    if name in DIALECTS and DIALECTS[name].needs_beam and beam is None:
+        raise InputError(f"--to {name} needs --to-beam K")
+    return ConvertSettings(name, beam)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Convert as the flags say; returns the exit code."""
     if arguments.clean:
@@ -110,9 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise InputError(f"--{name.replace('_', '-')} is for --clean")
     inputs = nbest_flags.inputs(arguments)
     out_path, tokens_path = output_paths((arguments.out, arguments.tokens_out), inputs)
-    if arguments.to in DIALECTS and DIALECTS[arguments.to].needs_beam and not arguments.to_beam:
-        raise InputError(f"--to {arguments.to} needs --to-beam K")
-    job = Convert(ConvertSettings(arguments.to, arguments.to_beam))
+    job = Convert(settings(arguments))
     files: list[tuple[Path | None, Form[Converted]]] = [(out_path, _Lists(arguments.to))]
     if tokens_path is not None:
         files.append((tokens_path, _Tokens()))
@@ -158,7 +166,7 @@ def _clean(arguments: argparse.Namespace) -> int:
     trees = _Trees(arguments.nbest)
     sink: WholeFiles[str | None] = WholeFiles((output_path(arguments.out, trees.files), form))
     counts = loop.run(trees, job, sink)
-    rejected = counts["rejected"] + trees.rejected
+    rejected = counts["rejected"] + trees.faults
     emptied = counts["sentences"] - counts["candidates"] - counts["rejected"]
     left_out = f", {emptied} without other words left out" if emptied else ""
     written = counted(counts["candidates"], "tree")
@@ -172,11 +180,11 @@ def _clean(arguments: argparse.Namespace) -> int:
 
 class _Trees(Source[TreeText]):
     """The trees of all files. Of several files, one of another kind is logged, and counted in
-    ``rejected``; the only one raises its error."""
+    ``faults``; the only one raises its error."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names, self.files = names, treebank_files(names)
-        self.rejected = 0
+        self.faults = 0
         super().__init__(self._all())
 
     def _all(self) -> Iterator[TreeText]:
@@ -187,7 +195,7 @@ class _Trees(Source[TreeText]):
                 if len(self.files) == 1:
                     raise
                 logger.warning("%s", error)
-                self.rejected += 1
+                self.faults += 1
 
     def end(self, counts: Counts) -> None:
         """Raise InputError if no tree has been written."""

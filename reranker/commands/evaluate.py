@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from reranker.commands.progress import message, rejection
-from reranker.errors import InputError
 from reranker.evaluation.alignment import complaints, paired
 from reranker.evaluation.corpus import Parameters, evaluate
 from reranker.evaluation.report import format_report, to_json
+from reranker.files.opening import refuse_second_stdin
 from reranker.files.output import open_whole
 from reranker.outputs.ranked_file import best_trees
 from reranker.process.flags import whole_number
@@ -53,8 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     0: every sentence scored or skipped; 1: at least one was an error; 2: none could be scored.
     Raises RerankError for files that cannot be compared at all.
     """
-    if [*arguments.gold, arguments.test].count("-") > 1:
-        raise InputError("standard input (-) can be read only once")
+    refuse_second_stdin([*arguments.gold, arguments.test])
     parameters = (
         Parameters.from_file(arguments.parameters) if arguments.parameters else Parameters.collins()
     )

@@ -13,7 +13,7 @@ from reranker.outputs.form import Form
 from reranker.parsers.parser import CANDIDATES
 from reranker.process.flags import number_from
 from reranker.work import loop
-from reranker.work.sinks import TextSink
+from reranker.work.sinks import Destination, TextSink
 from reranker.work.tree_files import TreeFiles, TreeJob, TreeSettings
 
 
@@ -82,6 +82,12 @@ def write(
     """Do the job for every sentence of the files, write the answers in a form to standard output or
     to ``--out``, and return the exit code. Raises InputError for a file of another kind or one that
     cannot be read to its end, and if no sentence has a tree."""
-    out = destination(arguments, files.files, parser_flags.inputs(parser_flags.choice(arguments)))
+    models = parser_flags.inputs(parser_flags.choice(arguments))
+    return answer(files, job, form, destination(arguments, files.files, models))
+
+
+def answer(files: TreeFiles, job: TreeJob[Any], form: Form[Any], out: Destination) -> int:
+    """Do the job for every sentence of the files, write the answers in a form, and return the exit
+    code. Raises InputError as ``write`` does."""
     counts = loop.run(files, job, TextSink(form, out), ProgressBar(files))
-    return 1 if counts["rejected"] or files.rejected else 0
+    return 1 if counts["rejected"] or files.faults else 0

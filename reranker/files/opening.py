@@ -19,6 +19,12 @@ from reranker.files.both_ways import note_input
 _MOST_TEXT = 1 << 26  # bytes of a file of settings or of a vocabulary
 
 
+def refuse_second_stdin(files: Iterable[str]) -> None:
+    """Raise InputError if standard input is among the files twice."""
+    if [*files].count("-") > 1:
+        raise InputError("standard input (-) can be read only once")
+
+
 def expanded(names: Iterable[str | os.PathLike[str]]) -> list[str]:
     """Return the names with globs expanded; the name of an existing file may look like a glob.
 

@@ -14,12 +14,11 @@ from reranker.nbest.growth_limit import GrowthLimit
 from reranker.nbest.words import escaped, split_words
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import delinearize, is_word
-from reranker.trees.tree import Tree, quoted, short_repr
+from reranker.trees.tree import UNKNOWN_TAG, Tree, quoted, short_repr
 
 if TYPE_CHECKING:
     from reranker.files.text import TextFile
 
-UNKNOWN_TAG = "XX"
 LEAST_PROBABILITY = 1e-3
 
 Repair = bool | Literal["authors"]

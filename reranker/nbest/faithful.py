@@ -15,7 +15,6 @@ from typing import NamedTuple
 from reranker.errors import InputError, TreeError
 from reranker.files.text import MAX_LINE, encoding_fault
 from reranker.nbest.data import (
-    UNKNOWN_TAG,
     Candidate,
     NBest,
     RawCandidate,
@@ -36,6 +35,7 @@ from reranker.nbest.notation import (
 from reranker.nbest.own_notation import own_notation
 from reranker.nbest.words import check_words, is_placeholder, printable, wrong_word
 from reranker.trees.linearize import is_word, linearize_text
+from reranker.trees.tree import UNKNOWN_TAG
 
 _HIDDEN = f"the words are {PLACEHOLDER}: give the sentences (tokens)"
 

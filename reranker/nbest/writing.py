@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from reranker.errors import InputError
 from reranker.files.visible import shown_id
-from reranker.nbest.data import UNKNOWN_TAG, Candidate, NBest
+from reranker.nbest.data import Candidate, NBest
 from reranker.nbest.dialects.registry import DIALECTS, load
+from reranker.trees.tree import UNKNOWN_TAG
 
 MOST_LINES = 100_000
 """Limit for the lines of a list, in formats that fill up short lists."""

@@ -20,11 +20,12 @@ from html import escape
 from itertools import accumulate, pairwise
 
 from reranker.languages import is_right_to_left
-from reranker.nbest.data import UNKNOWN_TAG, Candidate, Certainty
+from reranker.nbest.data import Candidate, Certainty
 from reranker.ranking.doubt import percentage
 from reranker.ranking.sentence import PROBABILITY_DECIMALS
 from reranker.trees.linearize import is_word
 from reranker.trees.marks import printable
+from reranker.trees.tree import UNKNOWN_TAG
 
 # All lengths are in pixels.
 _WORD, _LABEL, _TAG = 15.5, 11.5, 10.5  # sizes of letters

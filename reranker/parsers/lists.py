@@ -11,9 +11,9 @@ from dataclasses import replace
 from reranker.errors import InputError, TreeError
 from reranker.files.text import TextInMemory
 from reranker.nbest import Candidate, NBest, ReadOptions, check_words, read_nbest
-from reranker.nbest.data import UNKNOWN_TAG, Sentence
+from reranker.nbest.data import Sentence
 from reranker.trees.linearize import linearize
-from reranker.trees.tree import Tree
+from reranker.trees.tree import UNKNOWN_TAG, Tree
 
 NAME = "the parser's output"
 _HOPELESS = 20  # if this many sentences fail from the start, something else is wrong

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from reranker.chart.bracketed import UNKNOWN_TAG, best_tags
+from reranker.chart.bracketed import best_tags
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.members import LoadedMember
 from reranker.checkpoints.span_file import SpanCheckpoint
@@ -20,6 +20,7 @@ from reranker.scoring.span_table import Words, readings, remembered_tags, table_
 from reranker.scoring.spans import KEPT_WORDS
 from reranker.trees.linearize import is_word
 from reranker.trees.tagged import with_tags
+from reranker.trees.tree import UNKNOWN_TAG
 
 
 class Tagger:

@@ -20,6 +20,8 @@ MAX_DEPTH = 2_000
 MAX_WORDS = 10_000
 ROOT_LABELS = frozenset({"", "S1", "TOP", "ROOT"})
 TRACE = "-NONE-"
+UNKNOWN_TAG = "XX"
+"""The tag of a word whose part of speech is not known."""
 
 # Only ASCII white space separates: a no-break space belongs to the word it stands in. A token is
 # a part-of-speech node ``(DT the)``, an opening bracket with its label, a closing bracket or a

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 from reranker.errors import InputError
-from reranker.files.opening import expanded, input_digest
+from reranker.files.opening import expanded, input_digest, refuse_second_stdin
 from reranker.files.visible import shown_id
 from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.nbest.guess import with_hint
@@ -32,8 +32,7 @@ class NBestLists(Source[NBest]):
         reported before models are loaded. ``describe`` is called with each file's name and format,
         which are otherwise logged. Raises InputError."""
         self._files, self._options = expanded(names), options
-        if self.inputs.count("-") > 1:
-            raise InputError("standard input (-) can be read only once")
+        refuse_second_stdin(self.inputs)
         self._opened = read_nbest(*self._files, options=options)
         for file in self._opened.files:
             if describe is None:

@@ -142,10 +142,10 @@ class WholeFiles(Generic[A]):
     path is standard output."""
 
     def __init__(self, *files: tuple[Path | None, Form[A]]) -> None:
-        """Take each file and its form, whose texts have their line breaks."""
+        """Take each file and its form."""
         self._files = files
-        self._writers: list[tuple[Writer, Form[A]]] = []
-        self._number = 0  # of the last answer that is written
+        self._writers: list[_FormWriter[A]] = []
+        self._number = 0  # of the last sentence
         self.is_terminal = any(path is None for path, _ in files)
 
     @contextmanager
@@ -153,22 +153,45 @@ class WholeFiles(Generic[A]):
         """Open the files, and complete them at the end."""
         with ExitStack() as opened:
             for path, form in self._files:
-                self._writers.append((opened.enter_context(open_whole(path)), form))
+                self._writers.append(_FormWriter(opened.enter_context(open_whole(path)), form))
             yield
-            for file, form in self._writers:
-                file.write(("" if self._number else form.begin()) + form.end())
+            for file in self._writers:
+                file.end()
 
     def already_written(self, sentences: Iterable[S]) -> Iterator[tuple[S, AnswerCounts]]:
         """Yield nothing: an interrupted run leaves no file."""
         return iter(())
 
     def write(self, answer: A, counts: AnswerCounts, digest: str) -> None:
-        """Write an answer; None and an empty text stand for a sentence that is left out."""
-        if answer:
-            for file, form in self._writers:
-                begin = "" if self._number else form.begin()
-                file.write(begin + form.line(answer, self._number + 1))
-            self._number += 1
+        """Write an answer; None stands for a sentence that is left out."""
+        self._number += 1
+        if answer is not None:
+            for file in self._writers:
+                file.write(answer, self._number)
+
+
+class _FormWriter(Generic[A]):
+    """A file of answers in a form. The text before the first answer is written with that."""
+
+    def __init__(self, file: Writer, form: Form[A]) -> None:
+        self._file, self._form = file, form
+        self._heading = form.begin()
+
+    def write(self, answer: A, number: int) -> None:
+        """Write the answer to the sentence with this number from 1, unless it has no text."""
+        form = self._form
+        if not form.is_table:
+            text = form.line(answer, number) + "\n"
+        else:
+            plain = form.plain(answer)
+            text = "" if plain is None else form.line(plain, number)
+        if text:
+            self._file.write(self._heading + text)
+            self._heading = ""
+
+    def end(self) -> None:
+        """Write the text after the last answer."""
+        self._file.write(self._heading + self._form.end())
 
 
 class ListSink(list[A]):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from reranker.errors import InputError, KindError
-from reranker.files.opening import expanded, input_digest
+from reranker.files.opening import expanded, input_digest, refuse_second_stdin
 from reranker.files.text import TextFile, open_text
 from reranker.languages import ENGLISH, language_name
 from reranker.nbest import NBest
@@ -50,8 +50,7 @@ def text_paths(names: Sequence[str]) -> list[str]:
     file's."""
     _check_files(names)
     paths = expanded(names)
-    if paths.count("-") > 1:
-        raise InputError("standard input (-) can be read only once")
+    refuse_second_stdin(paths)
     for path in paths:
         if os.path.isdir(path):
             raise InputError(f"{path}: cannot be read: it is a directory")

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from reranker.errors import InputError, KindError, TreeError
 from reranker.files.kinds import refuse_other_than_trees
-from reranker.files.opening import input_digest
+from reranker.files.opening import input_digest, refuse_second_stdin
 from reranker.files.records import AnswerCounts
 from reranker.files.text import TextFile, encoding_fault, open_text, read_lines
 from reranker.nbest import NBest, ReadOptions, Rejected, read_nbest
@@ -92,15 +92,14 @@ class TreeSettings:
 
 class TreeFiles(Source[TreeSentence]):
     """The sentences of all files, a source. Broken trees and sentences without any are logged; what
-    belongs to no sentence is counted in ``rejected``."""
+    belongs to no sentence is counted in ``faults``."""
 
     def __init__(self, names: Sequence[str | Path], settings: TreeSettings) -> None:
         """Open the files, or those in a folder. Raises InputError for missing files."""
         self._settings = settings
         self.files = treebank_files(names)
-        if self.files.count("-") > 1:
-            raise InputError("standard input (-) can be read only once")
-        self.rejected = 0
+        refuse_second_stdin(self.files)
+        self.faults = 0
         """Files without a sentence, and sentences in which characters were replaced."""
         self._is_skipping = False
         self._remarks = Remarks(_reject)
@@ -194,7 +193,7 @@ class TreeFiles(Source[TreeSentence]):
 
     def _reject(self, text: str) -> None:
         """Log a fault that belongs to no written sentence."""
-        self.rejected += 1
+        self.faults += 1
         _reject(text)
 
     def _trees(self, sources: Iterable[File]) -> Iterator[TreeSentence]:
@@ -262,7 +261,7 @@ class TreeFiles(Source[TreeSentence]):
                 yield TreeSentence(nbest.digest())
             else:
                 yield trees.of(nbest, number)
-        self.rejected += text.faults
+        self.faults += text.faults
         for source in unseen.values():
             self._reject(f"{source}: there is no sentence")
 

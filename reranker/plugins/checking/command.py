@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from reranker.commands import tree_flags
 from reranker.commands.arguments import add_output, destination
-from reranker.commands.progress import ProgressBar
 from reranker.files.output import files_of, open_whole, output_paths
 from reranker.outputs.form import Form
 from reranker.plugins.checking.judging import Check, Judged, MostSuspicious, open_treebank
 from reranker.plugins.checking.page import DRAWN, Row, page
 from reranker.plugins.checking.suspicion import Place
 from reranker.process.flags import positive
-from reranker.work import loop
-from reranker.work.sinks import TextSink
 
 EXAMPLES = """examples:
   rerank check treebank/ > suspicious.tsv
@@ -60,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         out = destination(arguments, files.files, models)
         job = Check(files, model, arguments.language, arguments.most)
         form = _Table(arguments.most)
-        counts = loop.run(files, job, TextSink(form, out), ProgressBar(files))
+        code = tree_flags.answer(files, job, form, out)
         if html is not None:
             with open_whole(html) as page_file:
                 rows = (
@@ -68,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
                     for place, sentence in form.kept
                 )
                 page_file.write("".join(page([*rows])))
-        return 1 if counts["rejected"] or files.rejected else 0
+        return code
 
 
 class _Table(Form[Judged]):

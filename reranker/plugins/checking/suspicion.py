@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from reranker.errors import TreeError
-from reranker.nbest.data import UNKNOWN_TAG
 from reranker.plugins.checking.evidence import LEAST, Evidence, Expected
 from reranker.plugins.checking.index import Index
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import linearize
-from reranker.trees.tree import Tree
+from reranker.trees.tree import UNKNOWN_TAG, Tree
 
 # Chosen on GUM dev (docs/research/measurements.md).
 _PROBABLE = 0.5  # a bracket that the tree lacks

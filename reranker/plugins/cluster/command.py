@@ -7,19 +7,17 @@ import importlib.util
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from reranker.commands import nbest_flags, parser_flags, ranking_flags, text_flags
+from reranker.commands import convert, nbest_flags, parser_flags, ranking_flags, text_flags
 from reranker.commands.arguments import add_restore, counted, summary
 from reranker.commands.progress import Bar, message, rejection, status
 from reranker.errors import InputError
 from reranker.languages import ENGLISH
 from reranker.nbest import FORMATS, ReadOptions
-from reranker.nbest.dialects.registry import DIALECTS
-from reranker.nbest.writing import MOST_LINES
 from reranker.parsers.parser import language_of
 from reranker.process.flags import number_from, positive, whole_number
 from reranker.ranking.ranker import VERSION
 from reranker.text.conventions import convention_of
-from reranker.work.conversion import ConvertSettings, conversion_summary
+from reranker.work.conversion import conversion_summary
 from reranker.work.nbest_files import reading_identity
 from reranker.work.ranking import RankSettings
 from reranker.work.texts import TextSettings
@@ -83,12 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     nbest_flags.add_reading_arguments(parser)
     text = "convert --nbest as `rerank convert --to NAME` does, without reranking"
     add("--to", choices=FORMATS, metavar="NAME", help=text)
-    add(
-        "--to-beam",
-        type=whole_number(1, MOST_LINES),
-        metavar="K",
-        help="candidates per list, for --to opennmt",
-    )
+    convert.add_to_beam(parser)
     ranking_flags.add_ranking_arguments(parser)
     add_restore(parser)
     text = (
@@ -209,8 +202,7 @@ def _check_input(arguments: argparse.Namespace) -> None:
     if arguments.to:
         if arguments.text or arguments.models or arguments.output != "best":
             raise InputError("--to converts --nbest, without --models and --output")
-        if DIALECTS[arguments.to].needs_beam and arguments.to_beam is None:
-            raise InputError(f"--to {arguments.to} needs --to-beam K")
+        convert.settings(arguments)
 
 
 def _restores(arguments: argparse.Namespace, ranking: RankSettings) -> bool:
@@ -271,7 +263,7 @@ def _run(
         cores = arguments.cores or (1 if ranking is None else None)
         actors = connection.actors(least, most, cores, arguments.gpus)
         task = (
-            ConvertSettings(arguments.to, arguments.to_beam)
+            convert.settings(arguments)
             if ranking is None
             else _ranked(arguments, ranking, actors.cores)
         )

@@ -13,7 +13,7 @@ from typing import Any
 
 from reranker.commands import tree_flags
 from reranker.errors import InputError
-from reranker.files.opening import input_digest
+from reranker.files.opening import input_digest, refuse_second_stdin
 from reranker.files.visible import visible
 from reranker.outputs.form import Form, Rows
 from reranker.plugins.grep.many import Found, Matrix, Search, read_patterns
@@ -100,8 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     likely = partial(_is_likely, least=arguments.at_least)
     if arguments.patterns:
         arguments.files = [arguments.pattern, *(arguments.files or [])]
-        if arguments.files.count("-") and arguments.patterns == "-":
-            raise InputError("standard input (-) can be read only once")
+        refuse_second_stdin([arguments.patterns, *arguments.files])
         settings["pattern"] = input_digest(arguments.patterns)
         patterns = read_patterns(arguments.patterns)
     else:

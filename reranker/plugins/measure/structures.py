@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.errors import TreeError
-from reranker.nbest.data import UNKNOWN_TAG
 from reranker.nbest.own_notation import is_only_phrase
 from reranker.trees.linearize import cleaned
 from reranker.trees.patterns.pattern import Pattern
 from reranker.trees.patterns.table import Table
-from reranker.trees.tree import Tree
+from reranker.trees.tree import UNKNOWN_TAG, Tree
 
 Values = NDArray[np.float64]
 

@@ -31,7 +31,6 @@ from spacy.tokens import Doc, Span, Token
 
 from reranker.checkpoints.installed import is_installed, models_of
 from reranker.errors import InputError
-from reranker.nbest.data import UNKNOWN_TAG
 from reranker.outputs.upos import universal_tags
 from reranker.parsers.choice import OPTIONS, ParserChoice
 from reranker.parsers.parser import Parser, ParserSettings
@@ -41,7 +40,7 @@ from reranker.plugins.pipelines.tokens import LONGEST, rank_sentences
 from reranker.process.machine import available_cores
 from reranker.ranking import Ranking
 from reranker.trees.constituents import brackets
-from reranker.trees.tree import ROOT_LABELS, Tree
+from reranker.trees.tree import ROOT_LABELS, UNKNOWN_TAG, Tree
 
 T = TypeVar("T")
 
