@@ -91,7 +91,7 @@ CORE: Features = {  # the features of the core alone
         "conllu": Entry("outputs.conllu:CoNLLU", "the same in CoNLL-U"),
         "json": Entry("outputs.spans:Json", "its words and brackets in JSON"),
         "brackets": Entry("outputs.brackets:Brackets", "a table of its brackets"),
-        "ranked": Entry("outputs.output:Ranked", "all candidates, in JSON"),
+        "ranked": Entry("outputs.output:AllCandidates", "all candidates, in JSON"),
     },
 }
 

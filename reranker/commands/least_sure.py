@@ -16,10 +16,10 @@ from reranker.work.ranking import Rank
 
 HEADING = "confidence\tplace\tbracket\tprobability\twords\tsentence\tdoubt\n"
 
-Ranked = tuple[Ranking, NBest]
+RankedList = tuple[Ranking, NBest]
 
 
-class WithLists(Job[NBest, Ranked]):
+class WithLists(Job[NBest, RankedList]):
     """The ranking of lists, each with its list, in which all candidates are."""
 
     def __init__(self, job: Rank, count: int) -> None:
@@ -28,16 +28,16 @@ class WithLists(Job[NBest, Ranked]):
     def identity(self) -> Identity:
         return {**self._job.identity(), "least_sure": self._count}
 
-    def answers(self, sentences: Iterable[NBest]) -> Iterator[tuple[NBest, Ranked]]:
+    def answers(self, sentences: Iterable[NBest]) -> Iterator[tuple[NBest, RankedList]]:
         """Rank the lists."""
         for nbest, ranking in self._job.answers(sentences):
             yield nbest, (ranking, nbest)
 
-    def counts(self, sentence: NBest, answer: Ranked) -> AnswerCounts:
+    def counts(self, sentence: NBest, answer: RankedList) -> AnswerCounts:
         return self._job.counts(sentence, answer[0])
 
 
-class LeastSure(Form[Ranked]):
+class LeastSure(Form[RankedList]):
     """A table of the ``count`` least sure sentences; ties go to the first. Sentences of unknown
     confidence come last."""
 
@@ -47,7 +47,7 @@ class LeastSure(Form[Ranked]):
         self._count = count
         self._rows: list[tuple[float, int, str]] = []  # a heap, the surest first
 
-    def plain(self, answer: Ranked) -> list[Any]:
+    def plain(self, answer: RankedList) -> list[Any]:
         """Return the confidence and the row of a sentence."""
         return row(*answer)
 

@@ -27,7 +27,7 @@ from reranker.files.output import write_errors
 from reranker.files.visible import visible_message
 
 
-class CommandParser(argparse.ArgumentParser):
+class FlagParser(argparse.ArgumentParser):
     """The parser of a command's flags. With ``groups``, ``--help`` shows only the first of them;
     reranker.commands.help, which few runs need, writes help and errors."""
 
@@ -156,10 +156,10 @@ def command_names() -> list[str]:
     return ["rerank", *registry.built_in("commands")]
 
 
-def command_parser(name: str) -> CommandParser:
+def command_parser(name: str) -> FlagParser:
     """Return the flags of one of ``command_names``, for its ``--help`` and the documentation."""
     command = load_command(name)
-    parser = CommandParser(
+    parser = FlagParser(
         prog="rerank" if name == "rerank" else f"rerank {name}",
         usage=getattr(command, "USAGE", None),
         epilog=getattr(command, "EXAMPLES", ""),

@@ -42,7 +42,7 @@ from reranker.files.output import (
     write_errors,
     write_line,
 )
-from reranker.files.records import AnswerCounts, Identity, Record
+from reranker.files.records import AnswerCounts, JournalHead, Record
 
 _OTHER = "rename or delete it, or give the output another name"
 
@@ -125,7 +125,7 @@ class _JournaledFile(AnswerOutput):
         self._journal_size = 0
         self._has_incomplete_end = False
         self._opened = contextlib.ExitStack()
-        self._identity = Identity(settings)
+        self._head = JournalHead(settings)
         try:
             self._look(resume)
         except OSError as error:
@@ -145,7 +145,7 @@ class _JournaledFile(AnswerOutput):
             return
         journal = self._opened.enter_context(self._journal_path.open("r+b"))
         first = journal.readline()
-        before = Identity.from_line(first)
+        before = JournalHead.from_line(first)
         if before is None:
             self._refuse(self._journal_path, "it is not a journal of this version")
         self._journal, self._journal_size = journal, len(first)
@@ -160,7 +160,7 @@ class _JournaledFile(AnswerOutput):
                 f"{self._part_path} holds the answers of an interrupted run: resume it "
                 "with --resume, or delete the file to start over"
             )
-        if reason := self._identity.mismatch(before):
+        if reason := self._head.mismatch(before):
             raise InputError(f"{self._part_path}: {reason} in the interrupted run; {_OTHER}")
 
     def _refuse(self, path: Path, reason: str) -> NoReturn:
@@ -220,7 +220,7 @@ class _JournaledFile(AnswerOutput):
 
     def _begin(self, data: bytes, record: Record) -> None:
         """Create both files with the first answer."""
-        content = self._identity.to_line() + record.to_line()
+        content = self._head.to_line() + record.to_line()
         self._journal = self._opened.enter_context(
             _created(self._journal_path, content, self._journal)
         )

@@ -54,15 +54,15 @@ class Record(NamedTuple):
         return (json.dumps([*self[:3], *self.counts]) + "\n").encode()
 
 
-class Identity(Mapping[str, Any]):
-    """Everything on which the answers of a run depend, as plain data: an interrupted run is resumed
-    only by one with the same identity."""
+class JournalHead(Mapping[str, Any]):
+    """The first line of a journal: the identity of a run, which is everything on which its answers
+    depend, as plain data. Only a run with the same identity resumes it."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings: dict[str, Any] = json.loads(json.dumps(dict(settings)))
 
     @classmethod
-    def from_line(cls, line: bytes) -> Identity | None:
+    def from_line(cls, line: bytes) -> JournalHead | None:
         """Read the first line of a journal; return None for any other line."""
         try:
             content = json.loads(line)

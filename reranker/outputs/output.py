@@ -42,7 +42,7 @@ class Best(Output):
         return ranking.tree
 
 
-class Ranked(Output):
+class AllCandidates(Output):
     """Every candidate with its scores, as JSON."""
 
     needs_brackets = False

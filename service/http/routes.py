@@ -62,7 +62,7 @@ Fewer = Annotated[
     bool, Query(description="accept fewer models than before, which is an error otherwise")
 ]
 
-Job = Callable[[Body, Models, float], Coroutine[None, None, bytes | streams.Lines]]
+Handler = Callable[[Body, Models, float], Coroutine[None, None, bytes | streams.Lines]]
 
 
 async def rerank(
@@ -111,11 +111,11 @@ async def validate(
     """Report the contents and the faults of lists; nothing is scored."""
     arrival.check_media_type(request, JSON, "text/plain")
 
-    async def job(given: Body, models: Models, deadline: float) -> bytes:
+    async def handler(given: Body, models: Models, deadline: float) -> bytes:
         contents = await service.readers.read(given, state_of(request).client)
         return await service.in_thread(partial(_report, contents, models), len(given.content))
 
-    return await _answer("/validate", request, service, query, timeout, job)
+    return await _answer("/validate", request, service, query, timeout, handler)
 
 
 def _report(contents: Contents, models: Models, cancellation: Cancellation) -> bytes:
@@ -207,10 +207,10 @@ async def _answer(
     service: Service,
     query: BaseModel,
     timeout: float | None,
-    job: Job,
+    handler: Handler,
     form: str = JSON,
 ) -> Response:
-    """Answer with the result of ``job``, which runs until the deadline or until the client is
+    """Answer with the result of ``handler``, which runs until the deadline or until the client is
     gone."""
     settings, state = service.settings, state_of(request)
     seconds = min(timeout or settings.request_seconds, settings.max_request_seconds)
@@ -221,7 +221,9 @@ async def _answer(
             # Also called for answers that are much longer than their bodies.
             state.reserve = held.enter_context(service.body_bytes.reserved(state.client))
             body = await arrival.read_body(path, request, query, settings, deadline)
-            content = await arrival.while_awaited(request, job(body, models, deadline), deadline)
+            content = await arrival.while_awaited(
+                request, handler(body, models, deadline), deadline
+            )
         except arrival.ClientGone:
             service.metrics.dropped.labels("disconnect").inc()
             return Response(status_code=499)  # for the log; nobody reads it

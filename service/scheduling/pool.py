@@ -44,7 +44,7 @@ class Reply(NamedTuple):
 
 
 @dataclass(eq=False)
-class Job:
+class Reading:
     """A body that a client wants to have read."""
 
     client: str
@@ -75,7 +75,7 @@ class Pool:
         ]
         self._lost = lost
         self._changed = threading.Condition()
-        self._jobs: FairQueue[Job] = FairQueue()
+        self._readings: FairQueue[Reading] = FairQueue()
         self.is_closed = False
         metrics.reading_busy.labels(name).set_function(lambda: self.count(True))
         metrics.reading_waiting.labels(name).set_function(lambda: self.count(False))
@@ -91,65 +91,65 @@ class Pool:
 
     async def ask(self, client: str, body: Body, seconds: float) -> Reply:
         """Return the reply of the child that reads a body, with at most ``seconds`` of CPU time.
-        The job is cancelled with the caller. Raises the child's errors, the error that ``lost``
+        The reading is cancelled with the caller. Raises the child's errors, the error that ``lost``
         returns, and RequestError 503 once the pool is closed."""
-        job = Job(client, (body, seconds))
+        reading = Reading(client, (body, seconds))
         with self._changed:
             if self.is_closed:
                 raise draining()
-            self._jobs.add(job)
+            self._readings.add(reading)
             self._changed.notify()
         try:
-            return await asyncio.wrap_future(job.result)
+            return await asyncio.wrap_future(reading.result)
         finally:
-            job.cancellation.cancel()
+            reading.cancellation.cancel()
             with self._changed:
-                if not job.is_begun and job in self._jobs:
-                    self._jobs.remove(job)
+                if not reading.is_begun and reading in self._readings:
+                    self._readings.remove(reading)
 
     def count(self, is_begun: bool) -> int:
         """Count the bodies that are being read, or the bodies that wait."""
         with self._changed:
-            return sum(job.is_begun == is_begun for job in self._jobs)
+            return sum(reading.is_begun == is_begun for reading in self._readings)
 
     def close(self) -> None:
         """End the children for good; requests that still wait are answered 503."""
         with self._changed:
             self.is_closed = True
             self._changed.notify_all()
-        for job in self._jobs:
-            job.cancellation.cancel()
+        for reading in self._readings:
+            reading.cancellation.cancel()
             with contextlib.suppress(InvalidStateError):
-                job.result.set_exception(draining())
+                reading.result.set_exception(draining())
         for child in self.children:
             child.close()
 
     # What follows runs in threads.
 
     def _run(self) -> None:
-        while (job := self._next()) is not None:
-            place, result = self._free.get(), job.result
+        while (reading := self._next()) is not None:
+            place, result = self._free.get(), reading.result
             try:
-                done = partial(result.set_result, self._do(job, place))
+                done = partial(result.set_result, self._do(reading, place))
             except BaseException as error:
                 done = partial(result.set_exception, error)
             # Free before its client can ask for more.
             self._free.put(place)
             with self._changed:
-                self._jobs.remove(job)
+                self._readings.remove(reading)
                 self._changed.notify()  # its client may have waited for this child
-            del job
+            del reading
             with contextlib.suppress(InvalidStateError):  # it has been dropped
                 done()
             del done, result
 
-    def _do(self, job: Job, place: int) -> Reply:
+    def _do(self, reading: Reading, place: int) -> Reply:
         child = self.children[place]
         started, reply = time.monotonic(), Reply(None, [])
         used = 0.0  # seconds of CPU time
         try:
             replies = child.started().replies(
-                job.value, job.cancellation, patience=_PATIENCE_SECONDS
+                reading.value, reading.cancellation, patience=_PATIENCE_SECONDS
             )
             for is_last, value in replies:
                 if is_last:
@@ -166,25 +166,27 @@ class Pool:
             raise (draining() if self.is_closed else self._lost(error)) from error
         finally:
             with self._changed:
-                self._jobs.charge(job, used or time.monotonic() - started)
+                self._readings.charge(reading, used or time.monotonic() - started)
         return reply
 
-    def _next(self) -> Job | None:
+    def _next(self) -> Reading | None:
         """Wait for a body; return None once the pool is closed."""
         with self._changed:
             while not self.is_closed:
-                job = self._next_to_begin()
-                if job is None:
+                reading = self._next_to_begin()
+                if reading is None:
                     self._changed.wait()
-                elif job.cancellation.is_cancelled:
-                    self._jobs.remove(job)
+                elif reading.cancellation.is_cancelled:
+                    self._readings.remove(reading)
                 else:
-                    job.is_begun = True
-                    self._jobs.charge(job, 0.0)  # newcomers start where the others are now
-                    return job
+                    reading.is_begun = True
+                    self._readings.charge(reading, 0.0)  # newcomers start where the others are now
+                    return reading
         return None
 
-    def _next_to_begin(self) -> Job | None:
+    def _next_to_begin(self) -> Reading | None:
         """Return the next body of a client that holds no child, if there is one."""
-        held = {job.client for job in self._jobs if job.is_begun}
-        return self._jobs.next(lambda job: not job.is_begun and job.client not in held)
+        held = {reading.client for reading in self._readings if reading.is_begun}
+        return self._readings.next(
+            lambda reading: not reading.is_begun and reading.client not in held
+        )

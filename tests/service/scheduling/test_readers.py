@@ -56,7 +56,7 @@ def order_of(*asked: tuple[str, str, int]) -> list[str]:
             for _ in range(count):
                 body = Body("/rerank", f"{client} {seconds}".encode(), "text/plain", None)
                 jobs.append(asyncio.create_task(readers.read(body, client)))
-                while len(pool._jobs) < len(jobs) or not pool.count(is_begun=True):
+                while len(pool._readings) < len(jobs) or not pool.count(is_begun=True):
                     await asyncio.sleep(0.001)
         child.gate.set()
         await asyncio.gather(*jobs[1:])
@@ -140,6 +140,6 @@ def test_what_takes_long_has_children_of_its_own(path: str, size: int, is_long: 
     asked = readers._long if is_long else readers._short
     content = b"x 0" + b" " * (size - 3)
     finished(readers.read(Body(path, content, "text/plain", None), "x"))
-    assert asked._jobs._clients._gone.keys() == {"x"}
+    assert asked._readings._clients._gone.keys() == {"x"}
     for pool in readers.pools:
         pool.close()
