@@ -111,7 +111,7 @@ def listening(settings: Settings) -> socket.socket:
     if not (settings.has_keys or settings.public or _is_local(settings.host)):
         raise InputError(
             f"{settings.host} is an address that others can reach, and there are no keys: set "
-            "RERANK_API_KEYS or --api-keys-file, or serve anyone with --public"
+            "RERANK_API_KEYS or --api-keys-file, or accept requests without keys with --public"
         )
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
@@ -122,8 +122,13 @@ def listening(settings: Settings) -> socket.socket:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return _Listener(fileno=listener.detach())
     except OSError as error:
-        message = f"cannot listen on {settings.host} port {settings.port}: {error.strerror}"
-        raise InputError(message) from error
+        reason = (error.strerror or str(error)).partition(" (while")[0]
+        advice = "; choose another --port (0: any free one)"
+        is_taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        raise InputError(
+            f"cannot listen on {settings.host} port {settings.port}: {reason}"
+            f"{advice if is_taken else ''}"
+        ) from error
 
 
 def _is_local(host: str) -> bool:

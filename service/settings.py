@@ -389,7 +389,8 @@ def load_settings(flags: dict[str, Any]) -> Settings:
         name = ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
             raise InputError(f"setting {name}: unknown{_did_you_mean(name)}") from error
-        raise InputError(f"setting {name}: {first['msg']}") from error
+        reason = first["msg"].replace("Input should be", "must be").replace("Value error, ", "")
+        raise InputError(f"setting {name}: {reason}") from error
 
 
 def _check_environment() -> None:

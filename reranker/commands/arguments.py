@@ -1,4 +1,4 @@
-"""Flags that several commands have, and numbers in messages."""
+"""Flags that several commands have, and the summary of a run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reranker.files.journal import journaled_path
+from reranker.files.visible import counted
 from reranker.nbest import FORMATS
 from reranker.process.flags import positive
 from reranker.work.sinks import Destination
@@ -43,6 +44,17 @@ def destination(
     )
 
 
+def add_table(
+    parser: argparse.ArgumentParser, unit: str = "row"
+) -> argparse._MutuallyExclusiveGroup:
+    """Add ``--csv`` and ``--json``, for a command whose output is a table with tabs; a JSON object
+    has one ``unit``. Return their group."""
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--csv", action="store_true", help="write commas, not tabs, between columns")
+    form.add_argument("--json", action="store_true", help=f"write one JSON object per {unit}")
+    return form
+
+
 def add_restore(parser: argparse.ArgumentParser) -> None:
     """Add ``--restore``."""
     text = "write bracketed trees with the sentence's words and tags, not the parser's text"
@@ -55,11 +67,6 @@ def add_format(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--format", choices=("auto", *FORMATS), default="auto", metavar="NAME", help=text
     )
-
-
-def counted(number: int, noun: str) -> str:
-    """Return ``1 sentence`` or ``2 sentences``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def summary(counts: Mapping[str, int]) -> str:

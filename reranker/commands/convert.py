@@ -10,11 +10,11 @@ from pathlib import Path
 
 from reranker import registry
 from reranker.commands import nbest_flags
-from reranker.commands.arguments import counted
 from reranker.commands.progress import message
 from reranker.errors import InputError, KindError, TreeError
 from reranker.files.output import output_path, output_paths
 from reranker.files.records import AnswerCounts
+from reranker.files.visible import counted
 from reranker.nbest import FORMATS
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.writing import MOST_LINES, tokens_text

@@ -113,6 +113,10 @@ def no_command(word: str) -> str:
             f"  rerank --nbest {word}\n"
             f"  rerank parse {word}"
         )
+    from reranker.commands.rerank import GROUPS
+
+    if f"--{word}" in " ".join(GROUPS.values()).split():
+        return f"unknown command: {word}; did you mean rerank --{word}?"
     known = registry.names("commands")
     similar = [name for name in known if word.startswith(name)]
     similar += difflib.get_close_matches(word, known, n=1)
@@ -152,5 +156,9 @@ def _nearest(word: str, known: Sequence[str]) -> str | None:
     """Return the shortest of the known words that ``word`` begins, else the most similar one."""
     bare = word.lstrip("-").lower()
     begun = [each for each in known if bare and each.lstrip("-").startswith(bare)]
-    similar = sorted(begun, key=len) or difflib.get_close_matches(word.lower(), known, 1)
-    return similar[0] if similar else None
+    if begun:
+        return min(begun, key=len)
+    # Without hyphens, which all flags have in common.
+    by_name = {each.lstrip("-"): each for each in known}
+    similar = difflib.get_close_matches(bare, by_name, 1)
+    return by_name[similar[0]] if similar else None

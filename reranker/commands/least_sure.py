@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from reranker.files.records import AnswerCounts
+from reranker.files.table import delimited
 from reranker.nbest import NBest
 from reranker.outputs.form import Form
 from reranker.ranking import Ranking
@@ -14,7 +15,7 @@ from reranker.trees.linearize import linearize
 from reranker.work.loop import Identity, Job
 from reranker.work.ranking import Rank
 
-HEADING = "confidence\tplace\tbracket\tprobability\twords\tsentence\tdoubt\n"
+COLUMNS = ("confidence", "place", "bracket", "probability", "words", "sentence", "doubt")
 
 RankedList = tuple[Ranking, NBest]
 
@@ -22,11 +23,12 @@ RankedList = tuple[Ranking, NBest]
 class WithLists(Job[NBest, RankedList]):
     """The ranking of lists, each with its list, in which all candidates are."""
 
-    def __init__(self, job: Rank, count: int) -> None:
-        self._job, self._count = job, count
+    def __init__(self, job: Rank, table: Identity) -> None:
+        """Take the flags on which the table depends."""
+        self._job, self._table = job, table
 
     def identity(self) -> Identity:
-        return {**self._job.identity(), "least_sure": self._count}
+        return {**self._job.identity(), **self._table}
 
     def answers(self, sentences: Iterable[NBest]) -> Iterator[tuple[NBest, RankedList]]:
         """Rank the lists."""
@@ -43,9 +45,9 @@ class LeastSure(Form[RankedList]):
 
     is_table = True
 
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._rows: list[tuple[float, int, str]] = []  # a heap, the surest first
+    def __init__(self, count: int, *, has_commas: bool = False) -> None:
+        self._count, self._has_commas = count, has_commas
+        self._rows: list[tuple[float, int, list[str]]] = []  # a heap, the surest first
 
     def plain(self, answer: RankedList) -> list[Any]:
         """Return the confidence and the row of a sentence."""
@@ -53,19 +55,20 @@ class LeastSure(Form[RankedList]):
 
     def line(self, answer: list[Any], number: int) -> str:
         """Keep the row, if it is among the least sure; nothing is written before the end."""
-        confidence, text = answer
-        heapq.heappush(self._rows, (-(2.0 if confidence is None else confidence), -number, text))
+        confidence, cells = answer
+        heapq.heappush(self._rows, (-(2.0 if confidence is None else confidence), -number, cells))
         if len(self._rows) > self._count:
             heapq.heappop(self._rows)
         return ""
 
     def end(self) -> str:
         """Return a heading and the rows, least sure first."""
-        return HEADING + "".join(f"{text}\n" for *_, text in sorted(self._rows, reverse=True))
+        rows = (cells for *_, cells in sorted(self._rows, reverse=True))
+        return delimited([COLUMNS, *rows], with_commas=self._has_commas)
 
 
 def row(ranking: Ranking, nbest: NBest) -> list[Any]:
-    """Return the confidence in a tree and, as the columns of ``HEADING``, the sentence, the least
+    """Return the confidence in a tree and the cells of ``COLUMNS``: the sentence, the least
     sure bracket of its tree and the doubt about that in words; an unknown value is ``-``. The
     confidence of a sentence that could not be parsed is 0.
 
@@ -89,4 +92,4 @@ def row(ranking: Ranking, nbest: NBest) -> list[Any]:
         doubt.text if doubt else "-",
     )
     rounded = None if confidence is None else round(confidence, 4)
-    return [rounded, "\t".join(" ".join(column.split()) for column in columns)]
+    return [rounded, [" ".join(column.split()) for column in columns]]

@@ -10,6 +10,7 @@ from reranker.commands.arguments import destination, exit_code, summary
 from reranker.commands.least_sure import LeastSure, WithLists
 from reranker.commands.progress import ProgressBar, message
 from reranker.errors import InputError
+from reranker.files.opening import shown_path
 from reranker.process.flags import positive
 from reranker.work import loop
 from reranker.work.ranking import Rank, warn_of_language
@@ -56,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "of trees"
     )
     parser.add_argument("--least-sure", type=positive, metavar="N", help=text)
-    text = "with --output brackets: commas between columns, not tabs"
+    text = "write commas, not tabs, between columns (--output brackets, --least-sure)"
     parser.add_argument("--csv", action="store_true", help=text)
     parser_flags.add_arguments(parser, longest=200)
     ranking_flags.add_arguments(parser)
@@ -70,6 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--least-sure needs the parser chart; no other parser says how sure it is")
     if count and arguments.output != "best":
         raise InputError("--least-sure cannot be combined with --output")
+    table = {"least_sure": count, "csv": arguments.csv}
+    if count:
+        arguments.csv = False  # there is no table of --output
     settings = ranking_flags.settings(
         arguments, parser_flags.models(arguments), has_probabilities=is_sure
     )
@@ -80,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = ParsedText(texts, text_flags.settings(arguments), choice)
     with contextlib.closing(text):
         if text.is_empty:
-            raise InputError(f"{', '.join(paths)}: no text")
+            raise InputError(f"{', '.join(map(shown_path, paths))}: no text")
         if not arguments.resume:  # which sentences to begin with is not known yet
             text.start()
         reranker = ranking_flags.load(settings)
@@ -89,9 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
         log = UnparsedLog()
         if count:
             progress = ProgressBar(text, lambda answer, number: log(answer[0], number))
-            counts = loop.run(
-                text, WithLists(job, count), TextSink(LeastSure(count), out), progress
-            )
+            form = LeastSure(count, has_commas=table["csv"])
+            counts = loop.run(text, WithLists(job, table), TextSink(form, out), progress)
         else:
             counts = loop.run(text, job, TextSink(settings.form, out), ProgressBar(text, log))
     code = exit_code(counts)

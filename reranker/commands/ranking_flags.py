@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from reranker import registry
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.commands.arguments import add_output, add_threads, counted
+from reranker.commands.arguments import add_output, add_threads
 from reranker.commands.progress import loading
 from reranker.errors import InputError
+from reranker.files.visible import counted
 from reranker.process.flags import positive, weight
 from reranker.work.ranking import RankSettings
 

@@ -9,9 +9,9 @@ from dataclasses import asdict
 
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands import nbest_flags
-from reranker.commands.arguments import counted
 from reranker.commands.progress import loading
 from reranker.files.output import open_whole
+from reranker.files.visible import counted
 from reranker.nbest.report import Report
 from reranker.work.nbest_files import NBestLists
 

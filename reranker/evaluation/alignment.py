@@ -9,6 +9,7 @@ from reranker.errors import InputError
 from reranker.evaluation.lines import read_line
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import SentenceScore
+from reranker.files.visible import counted
 from reranker.trees.tree import TRACE
 from reranker.trees.treebank import TreeText
 
@@ -29,7 +30,7 @@ def paired(gold: Places, test: Places, gold_name: str, test_name: str) -> tuple[
     for some_gold, some_test in ((gold, test), (trees, test), (trees, test_trees)):
         if len(some_gold) == len(some_test):
             return some_gold, some_test
-    numbers = f"{gold_name} has {len(trees)} sentences but {test_name} has {len(test)}"
+    numbers = f"{gold_name} has {counted(len(trees), 'sentence')} but {test_name} has {len(test)}"
     raise InputError("; ".join([numbers, *shift(trees, test)]))
 
 

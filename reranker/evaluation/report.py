@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from reranker.evaluation.corpus import CorpusScore, Summary
 from reranker.evaluation.sentence import SentenceScore
+from reranker.files.visible import counted
 
 _HEADER = """\
   Sent.                        Matched  Bracket   Cross        Correct Tag
@@ -44,8 +45,8 @@ def format_report(score: CorpusScore, sentences: bool = False) -> str:
     if score.too_many_errors:
         lines += [
             "",
-            f"NOT COMPARABLE: {score.all.errors} sentences with errors were left out, more than "
-            f"the {score.max_error} allowed",
+            f"NOT COMPARABLE: {counted(score.all.errors, 'sentence')} with errors left out, more "
+            f"than the {score.max_error} allowed",
         ]
     return "\n".join(lines) + "\n"
 

@@ -9,6 +9,7 @@ import glob
 import hashlib
 import io
 import os
+import re
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 from reranker.errors import InputError
 from reranker.files.both_ways import note_input
 
+_ADDRESS = re.compile(r"(?:https?|ftp|s3|gs):/")
 _MOST_TEXT = 1 << 26  # bytes of a file of settings or of a vocabulary
 
 
@@ -38,6 +40,14 @@ def expanded(names: Iterable[str | os.PathLike[str]]) -> list[str]:
             raise InputError(f"{name}: no file matches")
         paths.extend(matches)
     return paths
+
+
+def shown_path(path: str | os.PathLike[str]) -> str:
+    """Return a path as messages have it."""
+    text = str(path)
+    if _ADDRESS.match(text):  # Path takes its two slashes for one
+        return text
+    return "standard input" if text == "-" else str(Path(text))
 
 
 def open_file(
@@ -101,6 +111,8 @@ def input_digest(path: str) -> str:
 
 def _refused(path: str | os.PathLike[str] | int, streams: bool) -> str | None:
     """Return the kind of a thing that cannot be read, or None."""
+    if isinstance(path, str | Path) and _ADDRESS.match(str(path)) and not os.path.lexists(path):
+        return "an address: download the file first"
     mode = os.stat(path).st_mode
     if stat.S_ISBLK(mode):
         return "a device"

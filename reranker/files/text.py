@@ -9,13 +9,12 @@ import re
 import stat
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self, cast
 
 import zstandard
 
 from reranker.errors import InputError
-from reranker.files.opening import open_file
+from reranker.files.opening import open_file, shown_path
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -60,7 +59,7 @@ class TextFile:
         """Open ``path``, ``-`` being standard input; a path that ``streams`` may be a named pipe.
         Raises InputError if that fails."""
         is_stdin = str(path) == "-"
-        self.name = "standard input" if is_stdin else str(Path(path))
+        self.name = shown_path(path)
         try:
             self._binary = open_file(0 if is_stdin else path, streams=streams)
         except (OSError, ValueError) as error:

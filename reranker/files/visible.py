@@ -1,4 +1,4 @@
-"""Text that is safe to show on a terminal, whatever a file, its name or its words hold."""
+"""Text for people: safe on a terminal, whatever a file, its name or its words hold, and counts."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ def shown_id(name: str, number: int) -> str:
     """Return the name of a sentence as people read and type it: its number, from 1, if the name is
     only its place in the file, from 0."""
     return str(number) if name == str(number - 1) else name
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return ``1 sentence`` or ``2 sentences``; a ``plural`` without -s, too."""
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"
 
 
 def _escape(match: re.Match[str]) -> str:

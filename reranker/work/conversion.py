@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from reranker import registry
 from reranker.errors import TreeError
 from reranker.files.records import AnswerCounts
+from reranker.files.visible import counted
 from reranker.nbest import NBest
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.writing import list_text
@@ -93,6 +94,9 @@ class Convert(Job[NBest, Converted]):
 
 def conversion_summary(counts: Counts) -> str:
     """Return the line about all lists."""
-    written = f"{counts['sentences']} sentences, {counts['candidates']} candidates written"
+    written = (
+        f"{counted(counts['sentences'], 'sentence')}, "
+        f"{counted(counts['candidates'], 'candidate')} written"
+    )
     without = f", {counts['failed']} without a candidate" if counts["failed"] else ""
     return f"{written}, {counts['rejected']} rejected{without}"

@@ -18,6 +18,7 @@ from reranker.errors import InputError, lacks_memory
 from reranker.files.journal import AnswerOutput, open_output
 from reranker.files.output import Writer, open_whole, standard_output
 from reranker.files.records import AnswerCounts
+from reranker.files.visible import counted
 from reranker.outputs.form import Form
 from reranker.work.loop import A, Identity, S
 
@@ -75,8 +76,8 @@ def _kept(sentences: int, advice: str) -> str:
     """Return the message about the sentences that an interrupted run has written to ``--out``."""
     if not sentences:
         return ""
-    are_kept = "1 sentence is kept" if sentences == 1 else f"{sentences} sentences are kept"
-    return f"; {are_kept}{advice}"
+    are = "is" if sentences == 1 else "are"
+    return f"; {counted(sentences, 'sentence')} {are} kept{advice}"
 
 
 class TextSink(Generic[A]):

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import parser_flags
-from reranker.commands.arguments import add_threads, counted
+from reranker.commands.arguments import add_threads
 from reranker.commands.progress import Bar, ProgressBar, loading, rejection
 from reranker.errors import InputError
 from reranker.files.both_ways import release
 from reranker.files.claim import claimed
 from reranker.files.opening import file_sha256
 from reranker.files.output import make_folder, open_whole, output_paths, standard_output
+from reranker.files.visible import counted
 from reranker.languages import language_name
 from reranker.process.flags import number_from, weight, whole_number
 from reranker.ranking import Weighing

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from reranker.commands import tree_flags
-from reranker.commands.arguments import add_output, destination
+from reranker.commands.arguments import add_output, add_table, destination
 from reranker.files.output import files_of, open_whole, output_paths
+from reranker.files.table import delimited
 from reranker.outputs.form import Form
 from reranker.plugins.checking.judging import Check, Judged, MostSuspicious, open_treebank
 from reranker.plugins.checking.page import DRAWN, Row, page
@@ -19,7 +21,7 @@ from reranker.process.flags import positive
 
 EXAMPLES = """examples:
   rerank check treebank/ > suspicious.tsv
-  rerank check gum/*.mrg --most 200 --html suspicious.html
+  rerank check gum/*.mrg --most 200 --csv --html suspicious.html > suspicious.csv
   rerank check icon/ --language id --most 5000 --out suspicious.tsv --resume
 
 Each row has the words of a bracket, its label in the treebank with its probability, and the label
@@ -47,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "language of the treebank, such as id or zh, which chooses the model (default: en)"
     add("--language", metavar="CODE", default="", help=text)
     add_output(parser)
+    add_table(parser, "bracket")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         html, _ = output_paths([arguments.html, arguments.out], [*files.files, *models])
         out = destination(arguments, files.files, models)
         job = Check(files, model, arguments.language, arguments.most)
-        form = _Table(arguments.most)
+        form = _Table(arguments.most, has_commas=arguments.csv, has_json=arguments.json)
         code = tree_flags.answer(files, job, form, out)
         if html is not None:
             with open_whole(html) as page_file:
@@ -74,8 +77,9 @@ class _Table(Form[Judged]):
 
     is_table = True
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, *, has_commas: bool, has_json: bool) -> None:
         self.kept = MostSuspicious(most)
+        self._has_commas, self._has_json = has_commas, has_json
 
     def line(self, answer: Sequence[Any], number: int) -> str:
         """Add a sentence; nothing is written before the end."""
@@ -85,10 +89,13 @@ class _Table(Form[Judged]):
 
     def end(self) -> str:
         """Return a heading and the rows."""
-        rows = [["file", "line", *Place._fields]]
-        for place, sentence in self.kept:
-            rows.append([sentence.file, str(sentence.line), *map(_cell, place)])
-        return "".join("\t".join(row) + "\n" for row in rows)
+        columns = ("file", "line", *Place._fields)
+        kept = ((sentence.file, sentence.line, *place) for place, sentence in self.kept)
+        if self._has_json:
+            objects = (dict(zip(columns, row, strict=True)) for row in kept)
+            return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in objects)
+        rows = (map(_cell, row) for row in kept)
+        return delimited([columns, *rows], with_commas=self._has_commas)
 
 
 def _cell(value: object) -> str:

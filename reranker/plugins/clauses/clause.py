@@ -31,11 +31,14 @@ _ASKING = re.compile(  # before questions: "know when", "see if"
 )
 
 
+KINDS = ("main", "coordinate", "complement", "relative", "adverbial", "parenthetical")
+
+
 class Clause(NamedTuple, Generic[Place]):
     """A clause; its places are ranges of words, counted from 0, or of characters, or others."""
 
     kind: str
-    """main, coordinate, complement, relative, adverbial or parenthetical."""
+    """One of ``KINDS``."""
     labels: str
     """The brackets of ``LABELS`` around exactly its words, outermost first: ``SBAR S``."""
     finite: bool

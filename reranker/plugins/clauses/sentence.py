@@ -36,6 +36,14 @@ class SentenceClauses(NamedTuple):
     """The clauses; their places are characters of the text's file or, without a file, of
     ``text``."""
 
+    start: int = 0
+    """Where ``text`` starts in the file, in characters; 0 without a file."""
+
+    def within(self, place: Range) -> Range:
+        """Return a place of these clauses as characters of ``text``."""
+        start, end = place
+        return start - self.start, end - self.start
+
     @classmethod
     def of(cls, parses: Parses) -> SentenceClauses:
         """Find the clauses of the most probable tree. Raises TreeError as ``clause.clauses``."""
@@ -53,7 +61,7 @@ class SentenceClauses(NamedTuple):
             return first + written.places[start][0], first + written.places[end - 1][1]
 
         found = [clause.placed(each, characters, known) for each in clause.clauses(parses.trees[0])]
-        return cls(parses.file, parses.line, parses.id, written.text, found)
+        return cls(parses.file, parses.line, parses.id, written.text, found, first)
 
 
 Found = tuple[Parses, SentenceClauses]
@@ -62,13 +70,13 @@ Found = tuple[Parses, SentenceClauses]
 class FindClauses(TreeJob[Found]):
     """The job of finding clauses."""
 
-    def __init__(self, output: str = "", *, is_certain: bool = True) -> None:
-        """Take the name of the output. Unless ``is_certain``, probabilities are those of the trees,
-        not those of the parser's brackets."""
+    def __init__(self, output: Identity | None = None, *, is_certain: bool = True) -> None:
+        """Take the flags on which the text of answers depends. Unless ``is_certain``, probabilities
+        are those of the trees, not those of the parser's brackets."""
         self._output, self._is_certain = output, is_certain
 
     def identity(self) -> Identity:
-        return {"output": self._output}
+        return self._output or {}
 
     def read(self, parses: Parses) -> Found:
         """Return a sentence's trees and clauses. Raises TreeError as ``clause.clauses``."""

@@ -8,9 +8,10 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from reranker.commands import convert, nbest_flags, parser_flags, ranking_flags, text_flags
-from reranker.commands.arguments import add_restore, counted, summary
+from reranker.commands.arguments import add_restore, summary
 from reranker.commands.progress import Bar, message, rejection, status
 from reranker.errors import InputError
+from reranker.files.visible import counted
 from reranker.languages import ENGLISH
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.parsers.parser import language_of

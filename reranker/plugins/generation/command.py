@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.commands.arguments import add_output, add_threads, counted, destination
+from reranker.commands.arguments import add_output, add_threads, destination
 from reranker.commands.progress import ProgressBar, loading, message
 from reranker.errors import InputError
 from reranker.files.opening import file_sha256, input_digest, text_digest
 from reranker.files.records import AnswerCounts
 from reranker.files.text import open_text, read_lines
+from reranker.files.visible import counted
 from reranker.nbest.tokens_file import read_sentences
 from reranker.nbest.words import split_words
 from reranker.outputs.form import Form

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from reranker.errors import InputError
-from reranker.files.table import delimited
 from reranker.files.text import read_lines
-from reranker.outputs.form import Form
 from reranker.trees.patterns.pattern import Pattern, PatternError
 from reranker.trees.patterns.table import Table
 from reranker.work.loop import Identity
@@ -17,7 +15,8 @@ from reranker.work.parses import Parses
 from reranker.work.tree_files import TreeJob
 
 MOST_PATTERNS = 1_000
-_COLUMNS = ("file", "line", "id")
+PLACE = ("file", "line", "id")
+"""The first columns of a table about sentences."""
 
 
 def read_patterns(file: str) -> dict[str, Pattern]:
@@ -32,7 +31,7 @@ def read_patterns(file: str) -> dict[str, Pattern]:
         if not text or text[0] == "#":
             continue
         name, _, pattern = map(str.strip, text.partition("\t"))
-        if name in (*_COLUMNS, *patterns):
+        if name in (*PLACE, *patterns):
             raise InputError(f"{file}:{number}: a second column {name!r}")
         if len(patterns) == MOST_PATTERNS:
             raise InputError(f"{file}:{number}: more than {MOST_PATTERNS:,} patterns")
@@ -73,26 +72,3 @@ class Search(TreeJob[Found]):
             for name, pattern in self._patterns.items()
         )
         return Found(parses, [*found])
-
-
-class Matrix(Form[Found]):
-    """A table of the number of matches of each pattern in each sentence."""
-
-    is_table = True
-
-    def __init__(
-        self, names: Iterable[str], is_likely: Callable[[Match], bool], *, has_commas: bool
-    ) -> None:
-        self._names, self._is_likely, self._has_commas = names, is_likely, has_commas
-
-    def begin(self) -> str:
-        return delimited([[*_COLUMNS, *self._names]], with_commas=self._has_commas)
-
-    def plain(self, answer: Found) -> list[Any]:
-        """Return the row of a sentence."""
-        parses = answer.parses
-        numbers = [sum(map(self._is_likely, found)) for _, found in answer.matches]
-        return [parses.file, parses.line, parses.id, *numbers]
-
-    def line(self, answer: list[Any], number: int) -> str:
-        return delimited([answer], with_commas=self._has_commas)

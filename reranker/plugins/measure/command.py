@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from reranker.commands import tree_flags
+from reranker.commands.arguments import add_table
 from reranker.errors import InputError
 from reranker.files.table import delimited
 from reranker.languages import ENGLISH
@@ -41,9 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "%(default)s)"
     )
     parser.add_argument("--by", choices=("text", "sentence"), default="text", help=text)
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--csv", action="store_true", help="commas between columns, not tabs")
-    form.add_argument("--json", action="store_true", help="one JSON object a row")
+    add_table(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

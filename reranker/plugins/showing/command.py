@@ -9,10 +9,9 @@ import sys
 from pathlib import Path
 
 from reranker.commands import nbest_flags
-from reranker.commands.arguments import counted
 from reranker.commands.progress import message
 from reranker.errors import InputError
-from reranker.files.visible import visible
+from reranker.files.visible import counted, visible
 from reranker.outputs.form import Form
 from reranker.plugins.showing.changes import Change
 from reranker.plugins.showing.pictures import Pictures

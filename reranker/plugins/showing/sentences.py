@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from reranker.commands.arguments import counted
 from reranker.errors import InputError
+from reranker.files.opening import shown_path
 from reranker.files.records import AnswerCounts
 from reranker.files.text import TextFile, TextInMemory, open_text, read_lines
-from reranker.files.visible import shown_id
+from reranker.files.visible import counted, shown_id
 from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.outputs.ranked_file import is_ranked, read_ranked
 from reranker.plugins.showing.changes import Change
@@ -52,7 +52,7 @@ def _source(name: str) -> Callable[[], str | TextFile]:
     if os.path.isfile(name):
         return lambda: name
     content = "".join(read_lines(open_text(name, streams=True))).encode("utf-8", "surrogateescape")
-    return lambda: TextInMemory(content, "standard input" if name == "-" else name)
+    return lambda: TextInMemory(content, shown_path(name))
 
 
 def _ranked_changes(name: str, source: Callable[[], str | TextFile]) -> Iterator[Change]:

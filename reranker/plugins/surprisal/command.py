@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import language_of_models
 from reranker.commands import text_flags
-from reranker.commands.arguments import add_format, add_output, add_threads, counted, destination
+from reranker.commands.arguments import add_format, add_output, add_table, add_threads, destination
 from reranker.commands.progress import ProgressBar, loading, message, rejection
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
-from reranker.files.opening import expanded
+from reranker.files.opening import expanded, shown_path
 from reranker.files.output import output_paths
+from reranker.files.visible import counted
 from reranker.nbest import NBest, ReadOptions
 from reranker.process.flags import positive
 from reranker.process.machine import available_cores
@@ -27,12 +28,13 @@ from reranker.work.sinks import TextSink
 from reranker.work.texts import TextSentences, TextSettings, recognised_texts, text_paths
 
 if TYPE_CHECKING:
+    from reranker.outputs.form import Form
     from reranker.plugins.surprisal.surprisal import SentenceSurprisal
 
 EXAMPLES = """examples:
   echo "The horse raced past the barn fell." | rerank surprisal -
   rerank surprisal stories.txt --beam 200 --unit nats --out stories.tsv
-  rerank surprisal items.txt --sentences --output json --out items.jsonl --resume
+  rerank surprisal items.txt --sentences --csv --out items.csv --resume
   rerank surprisal items.txt --sentences --plot items.png
 
 docs/surprisal.md explains the columns.
@@ -42,8 +44,8 @@ flags, 3 out of memory, 130 interrupted, 141 the reader of standard output close
 
 USAGE = "%(prog)s FILE [FILE ...] [flags]"
 GROUPS = {
-    "everyday flags": "text --sentences --tokens --models --output --unit --plot --out --resume",
-    "input": "--words --nbest --format",
+    "everyday flags": "text --sentences --tokens --csv --json --unit --plot --out --resume",
+    "input": "--words --nbest --format --models",
     "limits": "--beam --rows --longest --threads",
 }
 
@@ -82,8 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "split (default: %(default)s)"
     )
     add("--rows", choices=("word", "token"), default="word", help=text)
-    text = "tsv: a row per word; json: a line per sentence (default: %(default)s)"
-    add("--output", choices=("tsv", "json"), default="tsv", help=text)
+    add_table(parser, "sentence")
     text = (
         f"also draw the first {MOST_DRAWN} sentences, a bar for each word (.svg and .pdf too; "
         "needs matplotlib)"
@@ -123,12 +124,15 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.rows,
             )
             settings = {
-                name: getattr(arguments, name) for name in ("beam", "unit", "rows", "output")
+                name: getattr(arguments, name) for name in ("beam", "unit", "rows", "csv", "json")
             }
             job = Surprisal(reader, arguments.threads or available_cores(), settings)
             columns = named_hindsight(COLUMNS) if arguments.nbest else COLUMNS
-            is_table = arguments.output == "tsv"
-            form = Table(reader, columns) if is_table else JsonLines(reader)
+            form: Form[SentenceSurprisal] = (
+                JsonLines(reader)
+                if arguments.json
+                else Table(reader, columns, has_commas=arguments.csv)
+            )
         drawn: list[SentenceSurprisal] = []
 
         def report(sentence: SentenceSurprisal, number: int) -> None:
@@ -163,5 +167,5 @@ def _source(
     settings = TextSettings(arguments.form, words, arguments.longest)
     text = TextSentences(files, settings)
     if text.is_empty:
-        raise InputError(f"{', '.join(paths)}: no text")
+        raise InputError(f"{', '.join(map(shown_path, paths))}: no text")
     return text, others

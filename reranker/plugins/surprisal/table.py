@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from reranker.files.table import delimited
 from reranker.outputs.form import Form
 from reranker.plugins.surprisal.surprisal import COLUMNS, SentenceSurprisal, SurprisalReader
 
@@ -25,22 +26,30 @@ def about(reader: SurprisalReader) -> dict[str, Any]:
 class Table(Form[SentenceSurprisal]):
     """A row for each word."""
 
-    def __init__(self, reader: SurprisalReader, columns: Sequence[str] = COLUMNS) -> None:
-        self._reader, self._columns = reader, columns
+    def __init__(
+        self,
+        reader: SurprisalReader,
+        columns: Sequence[str] = COLUMNS,
+        *,
+        has_commas: bool = False,
+    ) -> None:
+        self._reader, self._columns, self._has_commas = reader, columns, has_commas
 
     def begin(self) -> str:
-        """Return two lines: the settings that the numbers depend on, and the names of the
-        columns."""
+        """Return the names of the columns. Above these, a line has the settings that the numbers
+        depend on, except in a table with commas, whose first line spreadsheets take for names."""
+        names = delimited([self._columns], with_commas=self._has_commas)
+        if self._has_commas:
+            return names
         facts = about(self._reader)
         models = ", ".join(facts["models"])
         settings = f"# {facts['unit']}; models {models}; beam {facts['beam']}; "
-        return f"{settings}words {facts['unknown_words']}\n" + "\t".join(self._columns) + "\n"
+        return f"{settings}words {facts['unknown_words']}\n{names}"
 
     def line(self, answer: SentenceSurprisal, number: int) -> str:
         """Return a line for each word, with NA for an unknown measure."""
-        return "\n".join(
-            "\t".join(map(_cell, (row[name] for name in self._columns))) for row in answer.rows()
-        )
+        rows = ([_cell(row[name]) for name in self._columns] for row in answer.rows())
+        return delimited(rows, with_commas=self._has_commas).removesuffix("\n")
 
 
 class JsonLines(Form[SentenceSurprisal]):

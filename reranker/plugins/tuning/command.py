@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models, write_ensemble_file
-from reranker.commands.arguments import counted
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_paths, write_line
 from reranker.files.table import aligned
+from reranker.files.visible import counted
 from reranker.outputs.ranked_file import ranked_lines
 from reranker.plugins.tuning.confidence_table import ConfidenceTable
 from reranker.process.flags import file_name, number_from, weight, whole_number
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
             draw(figure)
             save_figure(figure, path)
     if save is not None:
-        heading = f"rerank tune {version('parse-reranker')}, {len(lists)} sentences"
+        heading = f"rerank tune {version('parse-reranker')}, {counted(len(lists), 'sentence')}"
         comments = [heading, summary, *confidence.summary()]
         models = WeighedModels(paths, chosen.weighing, confidence.calibration)
         write_ensemble_file(save, models, comments)
@@ -212,7 +212,7 @@ def _draw(figure: Figure, lists: ScoredLists, chosen: Weighing) -> None:
     # In the legend only: drawn to scale, it would leave no room for the curve.
     axes.plot([], [], " ", label=f"oracle {oracle:.2f}")
     axes.set(
-        title=f"Corpus F1 of {len(lists)} sentences by the weight of the language models",
+        title=f"F1 of {counted(len(lists), 'sentence')} by the weight of the language models",
         xlabel="weight W of the language models (parser: 1 - W)",
         ylabel="corpus F1 (%)",
         xlim=(0, 1),

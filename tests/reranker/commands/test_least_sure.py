@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from reranker.commands.least_sure import HEADING, LeastSure
+from reranker.commands.least_sure import COLUMNS, LeastSure
 from reranker.commands.main import main
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
@@ -29,7 +30,7 @@ def test_the_least_sure_come_first(tmp_path: Path, model: str, capsys: Capture) 
     command = ["parse", str(tmp_path / "t.txt"), "--models", model, "--parser-model", model]
     assert main([*command, "--least-sure", "3", "--longest", "20"]) == 1  # one is too long
     heading, *rows = capsys.readouterr().out.splitlines()
-    assert heading == HEADING.strip() and len(rows) == 3
+    assert tuple(heading.split("\t")) == COLUMNS and len(rows) == 3
     columns = [row.split("\t") for row in rows]
     assert columns[0][:3] == ["0.0000", f"{tmp_path / 't.txt'}:7", "-"]
     parser = create_parser("chart", ParserSettings(model=model))
@@ -51,14 +52,26 @@ def test_the_least_sure_come_first(tmp_path: Path, model: str, capsys: Capture) 
 
 
 def test_equal_ones_keep_their_order_and_unknown_ones_come_last() -> None:
-    def table(count: int, *rows: list[Any]) -> str:
+    def table(count: int, *rows: tuple[float | None, str]) -> list[str]:
         form = LeastSure(count)
-        assert not any(form.line(row, number) for number, row in enumerate(rows, 1))
-        return form.end()
+        for number, (confidence, word) in enumerate(rows, 1):
+            assert not form.line([confidence, [word, "x"]], number)
+        return [line.partition("\t")[0] for line in form.end().splitlines()[1:]]
 
-    rows: list[list[Any]] = [[0.5, "a"], [None, "b"], [0.25, "c"], [0.5, "d"], [0.25, "e"]]
-    assert table(3, *rows) == f"{HEADING}c\ne\na\n"
-    assert table(9, [None, "a"], [0.9, "b"]) == f"{HEADING}b\na\n"
+    assert table(3, (0.5, "a"), (None, "b"), (0.25, "c"), (0.5, "d"), (0.25, "e")) == list("cea")
+    assert table(9, (None, "a"), (0.9, "b")) == ["b", "a"]
+
+
+def test_a_spreadsheet_has_the_same_cells(tmp_path: Path, model: str, capsys: Capture) -> None:
+    (tmp_path / "t.txt").write_text('We saw, "the man".')
+    command = ["parse", str(tmp_path / "t.txt"), "--models", model, "--parser-model", model]
+    tables = []
+    for flags, delimiter in (([], "\t"), (["--csv"], ",")):
+        assert main([*command, "--least-sure", "3", *flags]) == 0
+        rows = csv.reader(io.StringIO(capsys.readouterr().out), delimiter=delimiter)
+        tables.append([*rows])
+    with_tabs, with_commas = tables
+    assert with_commas == with_tabs and with_commas[1][5] == 'We saw, "the man".'
 
 
 def test_the_rows_of_an_interrupted_run_are_kept(

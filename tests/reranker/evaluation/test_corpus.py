@@ -552,7 +552,7 @@ def test_too_many_errors_flag_the_figures() -> None:
     assert report.too_many_errors
     assert report.all.f1 == 100.0
     assert format_report(report).endswith(
-        "\nNOT COMPARABLE: 2 sentences with errors were left out, more than the 1 allowed\n"
+        "\nNOT COMPARABLE: 2 sentences with errors left out, more than the 1 allowed\n"
     )
 
 

@@ -27,6 +27,8 @@ def test_every_line_of_a_file_then_the_damage(tmp_path: Path) -> None:
         next(lines)
     with pytest.raises(InputError, match=r"missing: cannot be read: No such file"):
         list(read_lines(tmp_path / "missing"))
+    with pytest.raises(InputError, match=r"https://x\.org/a: .*download the file first"):
+        list(read_lines("https://x.org/a"))
 
 
 def test_an_incomplete_frame_of_zstd_is_damage(tmp_path: Path) -> None:

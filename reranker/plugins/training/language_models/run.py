@@ -12,8 +12,8 @@ from torch import Tensor
 
 from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary, rare_words
-from reranker.commands.arguments import counted
 from reranker.errors import ConfigError, InputError
+from reranker.files.visible import counted
 from reranker.languages import ENGLISH
 from reranker.models import LanguageModel
 from reranker.models.batch import PADDING, Batch

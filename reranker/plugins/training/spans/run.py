@@ -17,6 +17,7 @@ from reranker.checkpoints.span_file import save_span_model
 from reranker.checkpoints.span_vocabulary import END, UNKNOWN
 from reranker.commands.progress import message
 from reranker.errors import ConfigError, InputError
+from reranker.files.visible import counted
 from reranker.languages import ENGLISH
 from reranker.models.batch import Batch
 from reranker.models.span_model import SpanModel
@@ -232,7 +233,9 @@ def _usable(text: Text) -> list[tuple[str, ...]]:
         else:
             found.append(each.sentence.words)
     if problems:
-        message(f"{len(problems)} sentences of --taught-text are left out, such as {problems[0]}")
+        message(
+            f"{counted(len(problems), 'sentence')} of --taught-text left out, such as {problems[0]}"
+        )
     return found
 
 

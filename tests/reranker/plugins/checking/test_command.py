@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import logging
 import re
 from pathlib import Path
@@ -51,7 +52,7 @@ def test_a_table_a_page_and_python(
         f"{empty}: there is no sentence",
     ):
         assert f"rerank: {expected}" in printed.err
-    rows = list(csv.DictReader(io.StringIO(printed.out), delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows = list(csv.DictReader(io.StringIO(printed.out), delimiter="\t"))
     assert len(rows) == 5 and {row["line"] for row in rows} == {"1", "5"}
     suspicions = [float(row["suspicion"]) for row in rows]
     assert suspicions == sorted(suspicions, reverse=True)
@@ -59,6 +60,9 @@ def test_a_table_a_page_and_python(
         same = reranker.check([file], most=5, parser_model=model)
     assert f"{file}:4: left out: 10000 words" in caplog.text
     assert [f"{each.place.suspicion:.4g}" for each in same] == [row["suspicion"] for row in rows]
+    assert main(["check", file, *flags, "--json"]) == 1
+    objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each["suspicion"] for each in objects] == [each.place.suspicion for each in same]
     html = page.read_text("utf-8")
     assert html.count("<svg") == html.count("<section>") > 0 and "<man>" not in html
     assert "&lt;man&gt;" in html and re.search(r">\*?NP<", html)

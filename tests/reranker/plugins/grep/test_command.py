@@ -54,8 +54,13 @@ def test_probabilities_are_shares_of_exp_score(tmp_path: Path, capsys: Capture) 
         assert main(["grep", "PP > NP", file, "--json", *flags]) == 0
         (low,) = map(json.loads, capsys.readouterr().out.splitlines())
         assert low["probability"] == round(expected, 4)
-    assert main(["grep", "PP > NP", file, "--at-least", "0.7"]) == 0
-    assert capsys.readouterr().out == ""
+    for flags in ([], ["--csv"], ["--json"], ["--count"]):
+        assert main(["grep", "PP > NP", file, "--at-least", "0.7", *flags]) == 0
+        printed = capsys.readouterr()
+        assert "She" not in printed.out
+        assert "1 match is less probable than 0.7 and left out (--at-least 0 " in printed.err
+        assert main(["grep", "PP > NP", file, "--at-least", "0", *flags]) == 0
+        assert "left out" not in capsys.readouterr().err
     assert main(["grep", "PP", file, file, "--count", "--at-least", "0.9"]) == 0
     assert capsys.readouterr().out == (f"file\tsentences\tmatches\texpected\n{file}\t2\t2\t2.00\n")
     assert main(["grep", "PP > NP", file, "--count", "--at-least", "0.9"]) == 0

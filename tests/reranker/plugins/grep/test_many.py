@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -77,12 +79,26 @@ def test_what_is_wrong_with_patterns(
 
 @pytest.mark.usefixtures("files")
 def test_flags_without_their_others(capsys: Capture) -> None:
-    assert main(["grep", "NP", "t.mrg", "--csv"]) == 2
-    assert "--csv is for --patterns" in capsys.readouterr().err
+    assert main(["grep", "NP", "t.mrg", "--count", "--json"]) == 2
+    assert "--count writes a table" in capsys.readouterr().err
     for given in (["NP"], ["--patterns", "p.tsv"]):
         with pytest.raises(SystemExit):
             main(["grep", *given])
         assert "required: FILE" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("files")
+def test_a_spreadsheet_has_names_of_columns_and_of_nodes(capsys: Capture) -> None:
+    assert main(["grep", "NP=a < NN=noun ?> VP=verb", "t.mrg", "--csv"]) == 0
+    first, second = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert first == {
+        "file": "t.mrg", "line": "1", "id": "", "probability": "", "before": "",
+        "match": "the dog", "after": "saw a cat", "tree": "(NP (DT the) (NN dog))",
+        "a": "(NP (DT the) (NN dog))", "noun": "(NN dog)", "verb": "",
+    }  # fmt: skip
+    assert second["verb"] == "(VP (VBD saw) (NP (DT a) (NN cat)))"
+    assert main(["grep", "NP", "t.mrg", "--count", "--csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "file,sentences,matches,expected"
 
 
 @pytest.mark.usefixtures("files")

@@ -40,7 +40,7 @@ def run(model: str, *flags: str) -> int:
 def rows(text: str) -> list[dict[str, str]]:
     first, _, rest = text.partition("\n")
     assert first.startswith("# bits; models forward.pt ")
-    return list(csv.DictReader(io.StringIO(rest), delimiter="\t", quoting=csv.QUOTE_NONE))
+    return list(csv.DictReader(io.StringIO(rest), delimiter="\t"))
 
 
 def test_a_row_for_each_word_as_it_is_written(model: str, capsys: Capture) -> None:
@@ -63,9 +63,9 @@ def test_a_row_for_each_word_as_it_is_written(model: str, capsys: Capture) -> No
 
 
 def test_tokens_sum_to_words_and_words_to_the_sentence(model: str, capsys: Capture) -> None:
-    assert run(model, "--unit", "nats", "--output", "json") == 0
+    assert run(model, "--unit", "nats", "--json") == 0
     words = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert run(model, "--unit", "bits", "--output", "json", "--rows", "token") == 0
+    assert run(model, "--unit", "bits", "--json", "--rows", "token") == 0
     tokens = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     for by_word, by_token in zip(words, tokens, strict=True):
         total = by_word["surprisal"]
