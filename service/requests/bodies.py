@@ -18,7 +18,9 @@ from reranker.service.requests.schemas import FORMS, Asked, Forms
 # Characters of an unknown field that are compared with the names of the known fields.
 _LONGEST_NAME = 40
 
-_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+# A string without an end is the rest of the body: looking for another one within it would begin
+# at each of its escaped quotes.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
 def check_size(body: bytes, media: str, limits: Limits) -> None:

@@ -45,8 +45,8 @@ PARTS = (
     "(())", "(-NONE- *)", "(TOP ", "(TOP\n", "(NP-SBJ ", "(`` ') ", "('' '') ", "\\(", "\\)",
     " XX", "<s> ", "UNK-", "_A_ ", "0\t", "S-0\t", "H-0\t-1\t", "2 x\n", "1\t0\n",
     "0 ||| 1 ||| (S a)\n", "[Text=", "# constituency = ", "# Parse 1 with score ",
-    "# Parse 1 with score 1\n", "Sentence #1 (", "{\"", "\"candidates\": [", "http://", "www.",
-    "://", "a@a", "a-a", "a. ", "a.\" ", "Mr. ", "...", "\u0300\u0316",
+    "# Parse 1 with score 1\n", "Sentence #1 (", "{\"", "\\\"", "\"candidates\": [", "http://",
+    "www.", "://", "a@a", "a-a", "a. ", "a.\" ", "Mr. ", "...", "\u0300\u0316",
 )  # fmt: skip
 HEADS = (
     "(S (A a) ", "(TOP\n", "(S\n", "1\t0\n-1\n", "1 x\n", "2\n(S ", "-1\t(S ", "1\t", "0 ||| ",
