@@ -154,6 +154,8 @@ class Engines:
         work.changed = partial(loop.call_soon_threadsafe, changed.set)
         self.queue.add(work)
         try:
+            if self.is_hopeless:
+                raise self.crashed()
             given = 0
             while given < work.count:
                 group = work.take_scored(given)
