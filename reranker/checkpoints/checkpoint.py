@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from reranker.checkpoints.model_file import Format, Trained, saved_settings, with_weights
+from reranker.checkpoints.strings import check_labels_of
 from reranker.checkpoints.vocabulary import MOST_CLASSED, Vocabulary
 from reranker.models import ARCHITECTURES, LanguageModel
 
@@ -60,6 +61,7 @@ def _vocabulary(content: dict[str, Any], most_bytes: int) -> Vocabulary:
     for name, value in (("backward", is_backward), ("reads_tags", reads_tags)):
         if type(value) is not bool:
             raise TypeError(f"{name} must be true or false, got {value!r}")
+    check_labels_of(content["vocabulary"])
     classes = _unpacked(content["word_classes"], most_bytes)
     rules = content["class_rules"]
     if type(rules) is not int or rules not in (_ENGLISH_RULES, _NEUTRAL_RULES):

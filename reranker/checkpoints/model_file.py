@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from reranker.checkpoints.archive import Archive, read_archive, write_atomically
+from reranker.checkpoints.strings import check_information
 from reranker.errors import CheckpointError, lacks_memory
 from reranker.languages import ENGLISH
 
@@ -44,8 +45,8 @@ class Trained(Generic[Model, Words]):
     @property
     def language(self) -> str:
         """Return the code of the model's language."""
-        language = self.information.get("language", ENGLISH)
-        return language if isinstance(language, str) else ENGLISH
+        language: str = self.information.get("language", ENGLISH)
+        return language
 
     @property
     def parameters(self) -> int:
@@ -122,6 +123,7 @@ class Format(Generic[Made]):
             _check_hash(content, archive.size)
             model, vocabulary = self.unpack(content, archive.size, device)
             information = dict(content.get("information", {}))
+            check_information(information)
         except _BROKEN as error:
             if lacks_memory(error):
                 raise MemoryError(f"{path}: {error}".rstrip(": ")) from error

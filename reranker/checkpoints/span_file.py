@@ -8,6 +8,7 @@ from typing import Any
 
 from reranker.checkpoints.model_file import Format, Trained, saved_settings, with_weights
 from reranker.checkpoints.span_vocabulary import AnyPieces, SpanVocabulary
+from reranker.checkpoints.strings import check_labels
 from reranker.checkpoints.vocabulary import MOST_CLASSED
 from reranker.languages import ENGLISH
 from reranker.models.piece_encoder import PieceConfig
@@ -50,6 +51,7 @@ def _unpack(content: dict[str, Any], size: int, device: str) -> tuple[SpanModel,
     words, vector_words, labels, tags = (
         _lines(content[name], count) for name, count in zip(_LISTS, counts, strict=True)
     )
+    check_labels([*labels, *tags])
     pieces = _pieces(content, config.encoder) if config.encoder else None
     vocabulary = SpanVocabulary(words, vector_words, labels, config.spelling_rows, pieces, tags)
     model = with_weights(lambda: SpanModel(config), content["weights"], size, device)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reranker.checkpoints.model_file import Format, Trained, saved_settings, with_weights
+from reranker.checkpoints.strings import check_labels_of, check_words
 from reranker.errors import CheckpointError
 from reranker.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from reranker.plugins.generation.pair_vocabulary import PairVocabulary
@@ -33,6 +34,9 @@ def _unpack(
 ) -> tuple[EncoderDecoder, PairVocabulary]:
     names = ("task", "source_words", "source_pieces", "target", "merges")
     vocabulary = PairVocabulary(*(content[name] for name in names))
+    check_words(vocabulary.target)
+    if vocabulary.task == "parsing":
+        check_labels_of(vocabulary.target)
     config = EncoderDecoderConfig(**saved_settings(content["config"]))
     model = with_weights(lambda: EncoderDecoder(config), content["weights"], size, device)
     sizes = (config.source_vocabulary_size, config.vocabulary_size)

@@ -248,6 +248,7 @@ ALTERATIONS = {
     "doubled symbol": lambda c: c["vocabulary"].__setitem__(7, "it"),
     "empty symbol": lambda c: c["vocabulary"].__setitem__(7, ""),
     "symbol is a number": lambda c: c["vocabulary"].__setitem__(7, 7),
+    "no label": lambda c: c["vocabulary"].__setitem__(slice(4, 6), ["(NP\x1b", ")NP\x1b"]),
     "no <eos>": lambda c: c["vocabulary"].__setitem__(0, "end"),
     "no weights": lambda c: c.pop("weights"),
     "weights are a list": lambda c: c.update(weights=[torch.ones(2)]),

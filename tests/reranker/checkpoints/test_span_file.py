@@ -13,7 +13,7 @@ from reranker.checkpoints.span_file import load_span_model, save_span_model
 from reranker.errors import CheckpointError
 from tests.reranker.checkpoints.sealing import write_sealed
 from tests.reranker.ensembles import untrained
-from tests.reranker.span_models import untrained_spans
+from tests.reranker.span_models import save_spans, untrained_spans
 
 MEMBER = untrained_spans(1)
 
@@ -108,6 +108,35 @@ def test_parts_that_do_not_fit_are_refused(saved: Path, part: str, value: Any, r
     with pytest.raises(CheckpointError, match=reason) as error:
         load_member(saved)
     assert str(saved) in str(error.value)
+
+
+NO_LABELS = (
+    "NP (X", "NP)", "", " ", "NP\tX", "NP\rX", "NP\x1b[2J", "NP\x00", "NP\x85", "NP\u2028X",
+    "NP\u202e", "NP\udcff", "\xa0",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("label", NO_LABELS)
+@pytest.mark.parametrize("part", ["labels", "tags"])
+def test_what_is_no_label_never_reaches_a_tree(tmp_path: Path, part: str, label: str) -> None:
+    saved = Path(save_spans(tmp_path / "m.pt", 1, minimum_tags=1))
+    content = read_archive(saved).content
+    first, *others = content[part].split("\n")
+    assert first and others
+    write_sealed(saved, {**content, part: "\n".join([label, *others])})
+    with pytest.raises(CheckpointError, match="is no label or tag of a tree"):
+        load_member(saved)
+
+
+@pytest.mark.parametrize(
+    "information",
+    [{"language": language} for language in ("", "English", "e\x1b", "en\n", 3, None, ["en"])]
+    + [{"punctuation": tags} for tags in ([""], ["PU X"], ["("], [3], 3, None)],
+)
+def test_what_is_no_language_is_not_shown(saved: Path, information: dict[str, Any]) -> None:
+    write_sealed(saved, {**read_archive(saved).content, "information": information})
+    with pytest.raises(CheckpointError, match="a broken checkpoint"):
+        load_member(saved)
 
 
 def test_a_changed_word_is_noticed(saved: Path) -> None:

@@ -81,6 +81,14 @@ def _flipped(content: dict[str, Any]) -> None:
     content["information"]["tokens"] = 4
 
 
+def _spaced(content: dict[str, Any]) -> None:
+    content["target"][2] = "two words"
+
+
+def _no_label(content: dict[str, Any]) -> None:
+    content["task"], content["target"][2:4] = "parsing", ["(NP\x1b", ")NP\x1b"]
+
+
 def _newer(content: dict[str, Any]) -> None:
     content["version"] = 3
 
@@ -92,6 +100,8 @@ def _newer(content: dict[str, Any]) -> None:
         (_longer, write_sealed, "do not fit its embeddings"),
         (_infinite, write_sealed, "not a finite number"),
         (_flipped, write_atomically, "SHA-256"),
+        (_spaced, write_sealed, "'two words' is not one word"),
+        (_no_label, write_sealed, "is no label or tag of a tree"),
         (_newer, write_sealed, "version 3, this program reads 2"),
         (lambda content: content.pop("sha256"), write_atomically, "the hash of its content is"),
     ],
