@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from reranker import registry
 from reranker.commands import nbest_flags
 from reranker.commands.progress import message
-from reranker.errors import InputError, KindError, TreeError
+from reranker.errors import InputError, TreeError
 from reranker.files.output import output_path, output_paths
 from reranker.files.records import AnswerCounts
 from reranker.files.visible import counted
@@ -24,7 +24,7 @@ from reranker.trees.annotation import Annotation
 from reranker.trees.linearize import cleaned, linearize
 from reranker.trees.newer_tags import newer_tags
 from reranker.trees.tree import Tree
-from reranker.trees.treebank import TreeText, named, read_texts, treebank_files
+from reranker.trees.treebank import TreeText
 from reranker.work import loop
 from reranker.work.conversion import (
     Convert,
@@ -33,9 +33,10 @@ from reranker.work.conversion import (
     TreeFile,
     conversion_summary,
 )
-from reranker.work.loop import Counts, Job, Source
+from reranker.work.loop import Job
 from reranker.work.nbest_files import NBestLists, log_rejected
 from reranker.work.sinks import WholeFiles
+from reranker.work.treebanks import Treebanks
 
 logger = logging.getLogger(__name__)
 
@@ -163,7 +164,7 @@ def _clean(arguments: argparse.Namespace) -> int:
     form = TreeFile(arguments.to)
     annotation = Annotation(arguments.drop, arguments.separators)
     job = _Clean(form, annotation, arguments.without, has_newer_tags=arguments.newer_tags)
-    trees = _Trees(arguments.nbest)
+    trees = Treebanks(arguments.nbest)
     sink: WholeFiles[str | None] = WholeFiles((output_path(arguments.out, trees.files), form))
     counts = loop.run(trees, job, sink)
     rejected = counts["rejected"] + trees.faults
@@ -176,31 +177,6 @@ def _clean(arguments: argparse.Namespace) -> int:
     for label in sorted(job.unseen):
         message(f"rerank: --without {label}: no tree has this label")
     return 1 if rejected else 0
-
-
-class _Trees(Source[TreeText]):
-    """The trees of all files. Of several files, one of another kind is logged, and counted in
-    ``faults``; the only one raises its error."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names, self.files = names, treebank_files(names)
-        self.faults = 0
-        super().__init__(self._all())
-
-    def _all(self) -> Iterator[TreeText]:
-        for file in self.files:
-            try:
-                yield from read_texts([file])
-            except KindError as error:
-                if len(self.files) == 1:
-                    raise
-                logger.warning("%s", error)
-                self.faults += 1
-
-    def end(self, counts: Counts) -> None:
-        """Raise InputError if no tree has been written."""
-        if not counts["candidates"]:
-            raise InputError(f"{named(self._names)}: no trees")
 
 
 class _Clean(Job[TreeText, str | None]):

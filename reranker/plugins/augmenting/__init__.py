@@ -1,0 +1,11 @@
+"""``rerank augment``: trees of commands, headlines, chat and others, made of a treebank's."""
+
+from reranker.registry import Entry, Features
+
+FEATURES: Features = {
+    "commands": {
+        "augment": Entry(
+            "command", "make trees of commands, headlines and chat of a treebank's trees", 17
+        ),
+    },
+}
