@@ -6,6 +6,7 @@ import argparse
 
 import pytest
 
+from reranker import registry
 from reranker.commands.main import command_names, command_parser, main
 
 Capture = pytest.CaptureFixture[str]
@@ -101,7 +102,7 @@ def test_the_help_of_parse_fits_a_terminal(
         (
             "parse f --output rankd",
             "rerank parse: error: argument --output: invalid choice: 'rankd'; did you mean ranked? "
-            "(there are best, pretty, conllu, json, brackets, ranked)",
+            f"(there are {', '.join(registry.CORE['outputs'])})",
         ),
         (
             "parse",
