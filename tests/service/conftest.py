@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.reranker.ensembles import save, untrained
-from tests.service.servers import Gate, Server, serving
+from tests.service.servers import LIMITS, Gate, Server, serving
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "parses.txt"
 
@@ -35,9 +35,19 @@ def server(models: list[str]) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def fragile(models: list[str]) -> Iterator[Server]:
-    """Yield a server that scores a list at a time, and fails on command: see the folder of that
-    name."""
-    with serving(models, "--batch-tokens", "5", fragile=True) as server:
+    """Yield a server that scores a list at a time, has narrow limits, and fails on command: see the
+    folder of that name."""
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in LIMITS.items()]
+    with serving(models, "--batch-tokens", "5", *flags, fragile=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def crowded(models: list[str]) -> Iterator[Server]:
+    """Yield a server with room for twenty connections and for a megabyte of bodies, which may take
+    long. Its children may be killed."""
+    flags = ("--connections", "20", "--queue-bytes", "1000000", "--body-seconds", "600")
+    with serving(models, *flags) as server:
         yield server
 
 

@@ -13,12 +13,33 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from benchmarks import servers
 from benchmarks.servers import Server as Server
 from tests.checkout import RERANK, ROOT, before_python_path
 from tests.waiting import PATIENCE
 
 FRAGILE = str(Path(__file__).with_name("fragile"))
+
+LIMITS = {
+    "max_body_bytes": 20_000,
+    "max_sentences": 3,
+    "max_candidates": 4,
+    "max_tree_tokens": 30,
+    "max_depth": 10,
+    "max_characters": 100,
+    "longest": 50,
+    "queue_requests": 4,
+    "queue_tokens": 50,
+    "queue_bytes": 40_000,
+    "connections": 500,
+    "body_seconds": 600.0,
+    "reading_seconds": 10.0,
+    "request_seconds": 600.0,
+    "max_request_seconds": 800.0,
+}
+"""The limits of the fragile server of all tests."""
 
 
 @contextlib.contextmanager
@@ -121,6 +142,14 @@ def begun(
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n"
     connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
     return connection
+
+
+def dropped(http: httpx.Client, reason: str) -> float:
+    """Return the number of requests that the server has dropped for a reason."""
+    for line in http.get("/metrics").text.splitlines():
+        if line.startswith(f'rerank_dropped_total{{reason="{reason}"}}'):
+            return float(line.split()[1])
+    return 0.0
 
 
 def is_closed_on(connection: socket.socket, piece: bytes) -> bool:

@@ -47,13 +47,6 @@ def connections(server: Server, number: int, sent: bytes = b"") -> Iterator[list
         yield made
 
 
-@pytest.fixture(scope="module")
-def crowded(models: list[str]) -> Iterator[Server]:
-    """Yield a server with at most twenty open connections, whose bodies may take long."""
-    with serving(models, "--connections", "20", "--body-seconds", "600") as server:
-        yield server
-
-
 def closed_while_idle(client: httpx.Client) -> float:
     """Return how many connections were closed to make room; 0 before the metric's first line."""
     named = 'rerank_closed_connections_total{reason="idle"} '

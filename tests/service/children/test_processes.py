@@ -9,25 +9,16 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.service.conftest import save_models
 from tests.service.servers import Server, sentence, serving
 from tests.waiting import until
 
 BODY = {"sentences": [sentence("We", "saw", "it")]}
-
-
-@pytest.fixture(scope="module")
-def shared(models: list[str]) -> Iterator[Server]:
-    """Yield a server that has read no long body yet, for tests that leave it working."""
-    with serving(models) as server:
-        yield server
 
 
 def children_of(server: Server, module: str) -> list[int]:
@@ -68,10 +59,10 @@ def ranked(answer: httpx.Response) -> object:
     return answer.json()["sentences"]
 
 
-def test_a_killed_scoring_process_costs_one_batch(shared: Server) -> None:
-    with shared.client() as client, ThreadPoolExecutor(1) as threads:
+def test_a_killed_scoring_process_costs_one_batch(crowded: Server) -> None:
+    with crowded.client() as client, ThreadPoolExecutor(1) as threads:
         before = ranked(client.post("/rerank", json=BODY))
-        (process,) = children_of(shared, "scoring_main")
+        (process,) = children_of(crowded, "scoring_main")
         os.kill(process, signal.SIGSTOP)  # so that it is killed while it scores
         begun = count(client, "queue_wait_seconds_count")
         asked = threads.submit(client.post, "/rerank", json=BODY)
@@ -79,19 +70,19 @@ def test_a_killed_scoring_process_costs_one_batch(shared: Server) -> None:
         os.kill(process, signal.SIGKILL)
         answer = asked.result()
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "worker-crashed")
-        line = shared.logged("scoring crashed and is restarted")
+        line = crowded.logged("scoring crashed and is restarted")
         assert line["error"] == "a child process was ended by SIGKILL (perhaps for lack of memory)"
         assert ranked(client.post("/rerank", json=BODY)) == before
-        (other,) = children_of(shared, "scoring_main")
+        (other,) = children_of(crowded, "scoring_main")
         assert other != process
 
 
-def test_an_idle_scoring_child_is_replaced_at_once(shared: Server) -> None:
+def test_an_idle_scoring_child_is_replaced_at_once(crowded: Server) -> None:
     """The replacement does not wait for a request; no answer is lost."""
-    with shared.client() as client:
+    with crowded.client() as client:
         before = ranked(client.post("/rerank", json=BODY))
         restarts = count(client, 'child_restarts_total{child="scoring"}')
-        (process,) = children_of(shared, "scoring_main")
+        (process,) = children_of(crowded, "scoring_main")
         kill(process)
         assert ranked(client.post("/rerank", json=BODY)) == before
         # The request may have started the child before the service saw that the other one is gone.
@@ -121,27 +112,29 @@ def test_old_models_leave_the_scoring_process_and_others_never_enter(tmp_path: P
             assert client.get(f"/health/{path}").status_code == 503
 
 
-def test_a_long_body_is_read_elsewhere(shared: Server) -> None:
+def test_a_long_body_is_read_elsewhere(crowded: Server) -> None:
     """With the figures of a short one."""
     one_sentence = sentence("We", "saw", "it", *["again"] * 20)
     body = json.dumps({"sentences": [one_sentence] * 400})
     assert len(body) > 100_000
-    with shared.client() as client:
-        (short,) = children_of(shared, "reading_main")
-        many = client.post("/rerank", content=body, headers={"Content-Type": "application/json"})
+    with crowded.client() as client:
+        for process in children_of(crowded, "reading_main"):
+            kill(process)
         one = client.post("/rerank", json={"sentences": [one_sentence]})
+        (short,) = children_of(crowded, "reading_main")
+        many = client.post("/rerank", content=body, headers={"Content-Type": "application/json"})
         rows = many.json()["sentences"]
-        assert len(rows) == 400 and len(set(children_of(shared, "reading_main")) - {short}) == 1
+        assert len(rows) == 400 and len(set(children_of(crowded, "reading_main")) - {short}) == 1
         (expected,) = one.json()["sentences"]
         assert all({**row, "id": "0"} == expected for row in rows)
 
 
-def test_killed_reading_processes_are_replaced(shared: Server) -> None:
+def test_killed_reading_processes_are_replaced(crowded: Server) -> None:
     body = {"sentences": [sentence("a", "b") for _ in range(1000)], "x": "y" * 100_000}
-    with shared.client() as client:
+    with crowded.client() as client:
         before = ranked(client.post("/rerank", json=BODY))
         assert client.post("/rerank", json=body).status_code == 422
-        for process in children_of(shared, "reading_main"):
+        for process in children_of(crowded, "reading_main"):
             kill(process)
         assert ranked(client.post("/rerank", json=BODY)) == before
         answer = client.post("/rerank", json=body)

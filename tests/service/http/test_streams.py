@@ -14,7 +14,7 @@ import pytest
 
 from reranker.service.http.streams import LINES
 from tests.service.children.test_processes import count
-from tests.service.servers import Gate, Server, sentence, serving
+from tests.service.servers import Gate, Server, dropped, sentence, serving
 from tests.waiting import PATIENCE, until
 
 EXAMPLE = (Path(__file__).parents[3] / "examples" / "parses.txt").read_bytes()
@@ -154,10 +154,3 @@ def connect(server: Server, body: bytes, headers: str, path: str = "/rerank") ->
     )
     client.sendall(head.encode() + body)
     return client
-
-
-def dropped(http: httpx.Client, reason: str) -> float:
-    for line in http.get("/metrics").text.splitlines():
-        if line.startswith(f'rerank_dropped_total{{reason="{reason}"}}'):
-            return float(line.split()[1])
-    return 0.0

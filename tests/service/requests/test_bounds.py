@@ -12,7 +12,6 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -24,12 +23,6 @@ from tests.waiting import until
 TREE = "(S1 (S (NP (PRP We)) (VP (VBP saw) (NP (PRP it)))))"
 KIND = {"sentences": [sentence("We", "saw", "it")]}
 CHECKPOINTS = str(Path(__file__).parents[3] / "ckpt" / "*.pt")
-
-
-@pytest.fixture(scope="module")
-def bounded(models: list[str]) -> Iterator[Server]:
-    with serving(models, "--queue-bytes", "1000000") as server:
-        yield server
 
 
 def send(
@@ -81,25 +74,25 @@ def test_49_000_wrong_tokens_cost_one_error(server: Server) -> None:
     assert answer.json()["error"]["param"] == "sentences.0.tokens.0"
 
 
-def test_bombs_hold_up_nobody(bounded: Server) -> None:
+def test_bombs_hold_up_nobody(crowded: Server) -> None:
     """Three parts of bodies of 75,000 empty strings that do not go on, and kind requests."""
-    before = memory(bounded)
+    before = memory(crowded)
     bomb = b'{"documents": [' + b'"", ' * 75_000 + b'""]}'
-    with bounded.client() as client, contextlib.ExitStack() as held:
+    with crowded.client() as client, contextlib.ExitStack() as held:
         client.post("/rerank", json=KIND)
         for _ in range(3):
-            held.enter_context(send(bounded, bomb[:2_000], length=len(bomb)))
+            held.enter_context(send(crowded, bomb[:2_000], length=len(bomb)))
         until_in_flight(client, 3)
         for path in ["/health/live"] * 30:
             assert client.get(path).status_code == 200
         assert client.post("/rerank", json=KIND).status_code == 200
         assert in_flight(client) == 3
-    assert memory(bounded) - before < 100
-    with bounded.client() as client:
+    assert memory(crowded) - before < 100
+    with crowded.client() as client:
         until_in_flight(client, 0)
 
 
-def test_bytes_of_all_bodies_are_bounded(bounded: Server) -> None:
+def test_bytes_of_all_bodies_are_bounded(crowded: Server) -> None:
     """Beside a body of 900 kB another is refused, a small one is not, and the first is read."""
     filler = b" " * 900_000
     body = json.dumps(KIND).encode()
@@ -110,7 +103,7 @@ def test_bytes_of_all_bodies_are_bounded(bounded: Server) -> None:
     def beside_the_first() -> httpx.Response | None:
         """Return the refusal; None if the first was refused, because more of the other had
         arrived."""
-        with bounded.client() as client, begun(bounded, b"", len(filler) + len(body)) as first:
+        with crowded.client() as client, begun(crowded, b"", len(filler) + len(body)) as first:
             first.sendall(filler)
             until_in_flight(client, 1)
             while not select.select([first], [], [], 0)[0]:
@@ -125,7 +118,7 @@ def test_bytes_of_all_bodies_are_bounded(bounded: Server) -> None:
     assert answer is not None and answer.status_code == 429
     assert answer.json()["error"]["code"] == "queue-full"
     assert 1 <= int(answer.headers["retry-after"]) <= 60
-    with bounded.client() as client:
+    with crowded.client() as client:
         until(lambda: not another(client).is_error)
 
 
