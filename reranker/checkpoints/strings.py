@@ -1,5 +1,5 @@
-"""Checks of the strings in a checkpoint that can reach an output: a label with a bracket, a space or
-an escape sequence in it would make broken trees, silently."""
+"""Checks of the strings in a checkpoint that can reach an output: a label with a bracket, a space
+or an escape sequence in it would make broken trees, silently."""
 
 from __future__ import annotations
 

@@ -50,7 +50,8 @@ def add_table(
     """Add ``--csv`` and ``--json``, for a command whose output is a table with tabs; a JSON object
     has one ``unit``. Return their group."""
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--csv", action="store_true", help="write commas, not tabs, between columns")
+    text = "write commas, not tabs, between columns, and an apostrophe before =, +, - and @"
+    form.add_argument("--csv", action="store_true", help=text)
     form.add_argument("--json", action="store_true", help=f"write one JSON object per {unit}")
     return form
 

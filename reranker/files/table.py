@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,10 @@ from reranker.errors import needing
 
 if TYPE_CHECKING:
     import pandas
+
+_BREAK = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_FORMULA = re.compile("[=+@-].", re.DOTALL)
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?")
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
@@ -39,15 +44,34 @@ def grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def delimited(rows: Iterable[Iterable[object]], *, with_commas: bool = False) -> str:
-    """Return rows as lines with tabs or commas between their cells, quoted where necessary.
+    """Return rows as lines with tabs or commas between their cells, quoted where necessary. Each
+    row is one line. With commas, a cell that a spreadsheet would compute gets an apostrophe.
 
-    >>> delimited([("word", "of"), ("a,b", None)], with_commas=True)
-    'word,of\\n"a,b",\\n'
+    >>> delimited([("word", "of"), ("a,b", None), ("=A1", -1)], with_commas=True)
+    'word,of\\n"a,b",\\n\'=A1,-1\\n'
     """
+    cells = ([_cell(cell, with_commas) for cell in row] for row in rows)
     text = io.StringIO()
     dialect = "excel" if with_commas else "excel-tab"
-    csv.writer(text, dialect, lineterminator="\n").writerows(rows)
+    csv.writer(text, dialect, lineterminator="\n").writerows(cells)
     return text.getvalue()
+
+
+def one_line(text: str) -> str:
+    r"""Return text for a cell: tabs and line breaks, which only the name of a file can have, would
+    end the cell and are escaped.
+
+    >>> print(one_line("a\tb"))
+    a\tb
+    """
+    return _BREAK.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def _cell(cell: object, with_commas: bool) -> object:
+    if not isinstance(cell, str):
+        return cell
+    is_formula = with_commas and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
+    return ("'" if is_formula else "") + one_line(cell)
 
 
 def data_frame(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from reranker.files.table import delimited
+from reranker.files.table import delimited, one_line
 from reranker.files.visible import visible
 from reranker.outputs.form import Form
 from reranker.plugins.grep.many import PLACE, Found
@@ -140,7 +140,7 @@ class Lines(LikelyMatches):
 
     def _line(self, parses: Parses, words: Words, match: Match) -> str:
         before, inside, after = _cut(words, match)
-        place, tree = f"{parses.file}:{parses.line}", _text(match)
+        place, tree = one_line(f"{parses.file}:{parses.line}"), _text(match)
         for name, nodes in match.named.items():
             tree += f"\t{name}={_texts(filter(self.is_likely, nodes))}"
         if self.is_painted:
