@@ -51,7 +51,9 @@ def _unpack(content: dict[str, Any], size: int, device: str) -> tuple[SpanModel,
     words, vector_words, labels, tags = (
         _lines(content[name], count) for name, count in zip(_LISTS, counts, strict=True)
     )
-    check_labels([*labels, *tags])
+    # Several constituents over the same words have a space between their labels; one may be empty.
+    parts = (part for label in labels for part in label.strip(" ").split(" "))
+    check_labels([*parts, *tags])
     pieces = _pieces(content, config.encoder) if config.encoder else None
     vocabulary = SpanVocabulary(words, vector_words, labels, config.spelling_rows, pieces, tags)
     model = with_weights(lambda: SpanModel(config), content["weights"], size, device)
