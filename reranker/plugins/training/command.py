@@ -9,9 +9,9 @@ from pathlib import Path
 
 from reranker.checkpoints.vocabulary import MOST_CLASSED
 from reranker.commands.progress import loading
+from reranker.plugins.training.loop.settings import LESS_MEMORY as LESS_MEMORY
+from reranker.plugins.training.loop.settings import TrainSettings
 from reranker.process.flags import number_from, positive, whole_number
-
-LESS_MEMORY = "a smaller batch_tokens or batch_size in --config takes less, --shards too"
 
 EXAMPLES = """examples:
   rerank train --config small --train train.mrg.gz --dev dev.mrg.gz \\
@@ -143,7 +143,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train as the flags say; return the exit code."""
     from reranker.plugins.training.loop.config import config_path
-    from reranker.plugins.training.loop.settings import TrainSettings
 
     given = {**vars(arguments), "begun": time.monotonic(), "config": config_path(arguments.config)}
     settings = TrainSettings(**{each.name: given[each.name] for each in fields(TrainSettings)})

@@ -18,7 +18,7 @@ from reranker.commands.endings import ending
 from reranker.commands.progress import MessageHandler, message
 from reranker.errors import ConfigError, InputError, RerankError
 from reranker.plugins.training import worker
-from reranker.plugins.training.loop.settings import TrainSettings
+from reranker.plugins.training.loop.settings import LESS_MEMORY, TrainSettings
 from reranker.plugins.training.processes import are_launched, own_gpu
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -91,8 +91,6 @@ def _work(settings: TrainSettings) -> int:
     try:
         return worker.run(settings)
     except Exception as error:
-        from reranker.plugins.training.command import LESS_MEMORY
-
         code, text = ending(error, LESS_MEMORY)
     message(f"rerank: {text}")
     return code

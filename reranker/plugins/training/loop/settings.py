@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+LESS_MEMORY = "a smaller batch_tokens or batch_size in --config takes less, --shards too"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainSettings:
