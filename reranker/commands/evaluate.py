@@ -73,12 +73,15 @@ def run(arguments: argparse.Namespace) -> int:
             out.write(to_json(report) + "\n")
         else:
             out.write(format_report(report, arguments.sentences or parameters.debug > 0))
+    errors = [row for row in report.rows if row.status == "error"]
+    is_gold = bool(errors) and all(row.blames_gold for row in errors)
+    name = named(arguments.gold) if is_gold else arguments.test
     if report.too_many_errors:
         message(
-            f"{arguments.test}: {report.all.errors} of {report.all.sentences} sentences could not "
+            f"{name}: {report.all.errors} of {report.all.sentences} sentences could not "
             f"be compared, more than --max-error {report.max_error}"
         )
     if not report.all.valid:
-        message(f"{arguments.test}: no sentence could be scored")
+        message(f"{name}: no sentence could be scored")
         return 2
     return 1 if report.all.errors else 0

@@ -35,11 +35,11 @@ def paired(gold: Places, test: Places, gold_name: str, test_name: str) -> tuple[
 
 
 def complaints(gold: Places, test: Places, scores: Sequence[SentenceScore]) -> Iterator[str]:
-    """Yield a line for each of the first test sentences that could not be scored, the number of the
-    others, and a guess at the cause."""
+    """Yield a line for each of the first sentences that could not be scored, with the place of the
+    tree at fault, the number of the others, and a guess at the cause."""
     left_out = [
-        f"{place}: {score.status}: {score.reason}"
-        for place, score in zip(test, scores, strict=True)
+        f"{gold_place if score.blames_gold else place}: {score.status}: {score.reason}"
+        for gold_place, place, score in zip(gold, test, scores, strict=True)
         if score.status != "valid"
     ]
     yield from left_out[:MOST_NAMED]

@@ -43,6 +43,7 @@ class _Bracket(NamedTuple):
 # PYEVALB compares every bracket with every other: four seconds for this many pairs. EVALB accepts
 # 200 brackets a tree.
 _MAX_PAIRS = 40_000_000
+_IN_GOLD, _IN_TEST = "gold tree: ", "test tree: "
 
 # PYEVALB divides by the number of brackets. This bracket is in every tree, crosses no other, and is
 # subtracted from every count.
@@ -106,6 +107,11 @@ class SentenceScore(BracketCounts):
         """Return F1 in percent; 100 for a valid sentence in which neither tree has a bracket."""
         return _sentence_f1(self.matched, self.gold, self.test) if self.status == "valid" else 0.0
 
+    @property
+    def blames_gold(self) -> bool:
+        """Return whether only the gold tree is at fault."""
+        return self.reason.startswith(_IN_GOLD) and _IN_TEST not in self.reason
+
 
 class Gold:
     """A gold tree, read once, to compare with any number of trees or lines."""
@@ -163,8 +169,8 @@ class Gold:
         if gold.problem or test.problem:
             return self._unscored(
                 "error",
-                gold.problem and f"gold tree: {gold.problem}",
-                test.problem and f"test tree: {test.problem}",
+                gold.problem and _IN_GOLD + gold.problem,
+                test.problem and _IN_TEST + test.problem,
             )
         if len(gold.words) != len(test.words):
             gold, test = repair_quotes(gold, test, self._parameters)

@@ -24,6 +24,7 @@ from reranker.evaluation.corpus import Gold, Parameters, Summary, evaluate
 from reranker.evaluation.lines import read_line
 from reranker.evaluation.report import format_report, to_json
 from reranker.evaluation.sentence import SentenceScore, f1, score_pair
+from tests.program import rerank
 
 Capture = pytest.CaptureFixture[str]
 
@@ -622,6 +623,22 @@ def test_command_names_each_sentence_left_out(tmp_path: Path, capsys: Capture) -
 def test_command_without_a_single_valid_sentence(tmp_path: Path, capsys: Capture) -> None:
     assert run_eval(write(tmp_path / "gold", CAT), write(tmp_path / "test", "")) == 2
     assert "no sentence could be scored" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "fault", ["(S (X (DT The) (NN cat)", "The cat", "(S (X (DT The)))) (NN cat)"]
+)
+def test_the_file_at_fault_is_named(fault: str, tmp_path: Path) -> None:
+    good, bad = write(tmp_path / "good", CAT), write(tmp_path / "bad", fault)
+    for files in ((bad, good), (good, bad)):
+        done = rerank("eval", *files)
+        first, *_, last = done.stderr.splitlines()
+        assert done.returncode == 2
+        assert first.startswith(f"{bad}:1: error: ")
+        assert last == f"{bad}: no sentence could be scored"
+    words = write(tmp_path / "words", CAT.replace("cat", "dog"))
+    last = rerank("eval", words, good).stderr.splitlines()[-1]
+    assert last == f"{good}: no sentence could be scored"
 
 
 def test_command_refuses_files_it_cannot_compare(tmp_path: Path) -> None:
