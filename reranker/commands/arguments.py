@@ -32,12 +32,13 @@ def destination(
     arguments: argparse.Namespace,
     files: Sequence[str | Path],
     others: Sequence[str | Path] = (),
+    outputs: Sequence[Path | None] = (),
 ) -> Destination:
     """Return what ``--out`` and ``--resume`` describe. ``files`` are the run's inputs, ``others``
-    further files that its parsers read. Raises InputError for an output that would replace one of
-    them, or a file that the command has read."""
+    further files that its parsers read, ``outputs`` further files that it writes. Raises InputError
+    for an output that would replace one of them, or a file that the command has read."""
     return Destination(
-        journaled_path(arguments.out, [*files, *others]),
+        journaled_path(arguments.out, [*files, *others], outputs),
         arguments.resume,
         [*map(str, files)],
         arguments.command_line,

@@ -19,7 +19,7 @@ import contextlib
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -37,7 +37,7 @@ from reranker.files.output import (
     always,
     check_own,
     open_whole,
-    output_path,
+    output_paths,
     whole_file,
     write_errors,
     write_line,
@@ -71,12 +71,17 @@ class AnswerOutput:
             sys.stdout.flush()  # a pipe's reader gets it at once
 
 
-def journaled_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()) -> Path | None:
-    """Return ``output_path`` for ``open_output``; the files beside it must not be inputs either."""
+def journaled_path(
+    path: Path | None,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    others: Sequence[Path | None] = (),
+) -> Path | None:
+    """Return ``output_path`` for ``open_output``. Raises InputError if the file or one that the run
+    writes beside it is one of ``inputs`` or of ``others``, further outputs."""
     inputs = [*inputs]
-    resolved = output_path(path, inputs)
-    for part in _beside(resolved) if resolved else ():
-        output_path(part, inputs)
+    resolved, *_ = output_paths([path, *others], inputs)
+    if resolved is not None:
+        output_paths([*_beside(resolved), beside(resolved, ".lock"), *others], inputs)
     return resolved
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from reranker.commands import tree_flags
 from reranker.commands.arguments import add_output, add_table, destination
-from reranker.files.output import files_of, open_whole, output_paths
+from reranker.files.output import files_of, open_whole, output_path
 from reranker.files.table import delimited
 from reranker.outputs.form import Form
 from reranker.plugins.checking.judging import Check, Judged, MostSuspicious, open_treebank
@@ -57,8 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     with contextlib.closing(open_treebank(arguments.files)) as files:
         model = arguments.parser_model
         models = files_of([model])
-        html, _ = output_paths([arguments.html, arguments.out], [*files.files, *models])
-        out = destination(arguments, files.files, models)
+        html = output_path(arguments.html, [*files.files, *models])
+        out = destination(arguments, files.files, models, [html])
         job = Check(files, model, arguments.language, arguments.most)
         form = _Table(arguments.most, has_commas=arguments.csv, has_json=arguments.json)
         code = tree_flags.answer(files, job, form, out)

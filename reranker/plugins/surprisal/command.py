@@ -14,7 +14,7 @@ from reranker.commands.progress import ProgressBar, loading, message, rejection
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.opening import expanded, shown_path
-from reranker.files.output import output_paths
+from reranker.files.output import output_path
 from reranker.files.visible import counted
 from reranker.nbest import NBest, ReadOptions
 from reranker.process.flags import positive
@@ -101,8 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
     if bool(arguments.text) == bool(arguments.nbest):
         raise InputError("name either files of text or, after --nbest, n-best lists")
     paths = expanded(arguments.nbest) if arguments.nbest else text_paths(arguments.text)
-    out = destination(arguments, paths)
-    picture, _ = output_paths((arguments.plot, arguments.out), paths)
+    picture = output_path(arguments.plot, paths)
+    out = destination(arguments, paths, outputs=[picture])
     figure = new_figure(picture) if picture is not None else None
     source, others = _source(arguments, paths)
     with contextlib.closing(source):

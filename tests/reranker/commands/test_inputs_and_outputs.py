@@ -43,6 +43,7 @@ COMMANDS = [
     "surprisal --nbest lists --models m.pt | --out o --plot o.png",
     "check trees folder --parser-model spans.pt | --out o --html h",
     "convert rnng --tokens words --format rnng --to bllip | --out o --tokens-out t",
+    "augment trees --not-in folder | --out o",
     "convert trees folder --to trees --clean | --out o",
     "show rnng --tokens words --format rnng --gold trees --sentence 1 | --svg o.svg",
     "show rnng --tokens words --format rnng --gold trees --sentence 1 | --png o.png",
@@ -121,7 +122,7 @@ def test_a_file_that_is_read_is_not_replaced(command: str, folder: Path) -> None
         ends = ("", ".part", ".journal") if flag == "--out" and output == "o" else ("",)
         written = output if "/" not in output else str(Path(output).parent)
         for file in files:
-            for end in ends if words[0] not in ("convert", "analyse") else ("",):
+            for end in ends if words[0] not in ("convert", "analyse", "augment") else ("",):
                 os.link(file, output + end)
                 done = rerank(*words, flag, written)
                 Path(output + end).unlink()
@@ -130,6 +131,21 @@ def test_a_file_that_is_read_is_not_replaced(command: str, folder: Path) -> None
                 assert "is also an " in last, (file, flag, last)
     after = {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
     assert after == before
+
+
+@pytest.mark.parametrize("end", ["", ".part", ".journal", ".lock"])
+@pytest.mark.parametrize(
+    "command",
+    ["check trees --parser-model spans.pt --html", "surprisal text --models m.pt --plot"],
+)
+def test_no_output_is_one_that_a_run_writes_beside_another(
+    command: str, end: str, folder: Path
+) -> None:
+    other = f"o.png{end}"
+    done = rerank(*command.split(), other, "--out", "o.png")
+    assert done.returncode == 2
+    assert f"{other}: two outputs are the same file" in done.stderr
+    assert not [*folder.glob("o.png*")]
 
 
 def test_every_flag_that_takes_a_file_is_tried() -> None:
