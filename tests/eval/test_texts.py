@@ -16,6 +16,7 @@ Capture = pytest.CaptureFixture[str]
 
 corpus, size = module("texts/corpus.py"), module("texts/size.py")
 sentence_ends = module("texts/sentence_ends.py")
+end_counts = module("texts/end_counts.py")
 
 
 def make(kind: str, names: list[str], out: Path, *flags: str) -> int:
@@ -145,3 +146,43 @@ def test_ends_of_sentences_in_running_text(tmp_path: Path, capsys: Capture) -> N
     )
     assert sentence_ends.main([str(tmp_path / "none.mrg")]) == 2
     assert "none.mrg: cannot be read" in capsys.readouterr().err
+
+
+def test_counts_of_ends(tmp_path: Path, capsys: Capture) -> None:
+    trees = [
+        "(S (NP (PRP We)) (VP (VBD met) (NP (NNP Foo) (NNP Qux.) (NNP Smith))) (. .))",
+        "(S (NP (PRP We)) (VP (VBD met) (NP (NNP Qux.) (NNP Smith) (NNP Jones))) (. .))",
+    ]
+    texts = [
+        "He left Qux .",
+        "We met Qux. in town .",
+        'Then , " Go , " he said .',
+        '" So , " said he .',
+    ]
+    treebank = write(tmp_path / "train.mrg", "\n".join(trees))
+    text = write(tmp_path / "text.txt", "\n".join(texts))
+    out = tmp_path / "ends.tsv"
+    assert end_counts.main(["--treebanks", treebank, "--texts", text, "--out", str(out)]) == 0
+    rows = [line.split("\t") for line in out.read_text().splitlines()[1:]]
+    # One end; within a sentence once before lower case, a capital and two capitals each.
+    assert ["token", "Qux", "1", "1", "1", "1", "0", "0", "0", "0", "0"] in rows
+    # Both quotations, and none of the five sentences that begin with a capital: log 5, rounded.
+    assert ["verb", "2", "said"] in rows
+    assert rows[0] == [
+        "start",
+        "",
+        *("0.1667", "0.8333", *["0.1667"] * 3, "0.1667", "0.1667", "0.1667"),
+    ]
+    counts = end_counts.EndCounts()
+    counts.add("So it is Rome it is.")
+    assert (counts.first, counts.capital, counts.lower) == (
+        {"So": 1},
+        {"Rome": 1},
+        {"It": 2, "Is": 1},
+    )
+    assert end_counts.main(["--texts", str(tmp_path / "no.txt"), "--out", str(tmp_path / "x")]) == 2
+    write(tmp_path / "none.txt", "no mark\n")
+    assert (
+        end_counts.main(["--texts", str(tmp_path / "none.txt"), "--out", str(tmp_path / "x")]) == 2
+    )
+    assert "no sentence with a mark" in capsys.readouterr().err

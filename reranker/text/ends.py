@@ -1,0 +1,237 @@
+"""The ends of English sentences. A mark, such as a full stop, is an end by the odds of the word
+before it and of the word behind it, as counted in texts whose sentences are known
+(``eval/texts/end_counts.py``)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Literal, NamedTuple, get_args
+
+_MARKS = ".?!\u2026\u203c\u203d\u2047-\u2049\u3002\ufe52\ufe57\uff01\uff0e\uff1f\uff61"
+_QUOTES = "\"'\u201d\u2019\u00bb"
+_POSSIBLE_END = re.compile(
+    # A mark, the marks that close behind it, citations as in Wikipedia ("It is.[2] So").
+    rf"(?P<mark>(?<![{_MARKS}])[{_MARKS}]++)"
+    rf"(?P<closing>[)\]}}{_QUOTES}]*+(?:[^\S\n]?\[\d[\d,\u2013-]*+\])*+)"
+    r"(?P<space>[\s\ufeff\u200b]++)(?=\S)"
+    # A mark without a space behind it: "He left.Then she came."
+    rf"|(?<![^\W\d_])(?P<before>[^\W\d_]{{2,30}}+)(?P<joined>[.?!][)\]{_QUOTES}]*+)"
+    r"(?=(?P<after>[A-Z][a-z]{1,30}+)[\s,.!?'\u2019])"
+    r"|(?P<blank>\n[^\S\n]*+\n\s*+)(?=\S)"
+)
+_TOKEN = re.compile(r"[^\s(\[{\"\u201c\u2018\u2014\u2013/]*\Z")
+_WORD_BEFORE = re.compile(r"\S*\Z")
+_SHAPE = re.compile(
+    r"(?P<initial>[A-Z])|(?P<letter>[a-z])|(?P<letters>(?:[A-Za-z]{1,2}\.)+[A-Za-z]{1,2})"
+    r"|(?P<number>[^\w\s]?\d[\d.,:%]*)|(?P<address>[^@]*@.*|\w+(?:[.-]\w+)*\.\w+)"
+    r"|(?P<mixed>(?=.*[\W\d_]).*)|(?P<capitals>[A-Z]{2,5})|(?P<consonants>[^aeiouyAEIOUY]{2,5})"
+    r"|(?P<Short>[A-Z].{1,3})|(?P<short>.{2,3})|(?P<name>[A-Z].*)|(?P<word>.+)|(?P<none>)",
+    re.DOTALL,
+)
+_UNITS = frozenset(
+    {"initial", "letter", "mixed", "capitals", "consonants", "Short", "short"}
+)  # shapes that a unit behind a number can have
+_NEXT = re.compile(r"(?P<quote>[\"'\u201c\u2018`\u00ab]*)(?P<word>[^\W_]*)")
+_PART = re.compile(r"[B-HJ-Z]|[IVXLC]{2,}|[A-Z]\d+|A(?!\s+[a-z])")
+_CAPITAL = re.compile(r"\s[A-Z]\w")
+_ITEM = re.compile(r"\d{1,3}")
+_SPEAKER = re.compile(
+    r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|(?:[A-Z][\w\u2019'-]{0,20}\.?\s){0,2}[A-Z][\w\u2019'-]{0,20})"
+    r"\s(?P<verb>[a-z]{2,20})\b"
+)
+_QUOTED = frozenset({'?"', '!"', '..."'})
+_LONGEST = 40  # characters of a token
+_LEAST, _MOST = -2.5, 3.0  # the most that a word behind an end can count
+
+Kind = Literal["lower", "capital", "capitals", "digit", "part", "bracket", "quote", "other"]
+"""The kind of the next word: in lower case, with a capital, with a capital as its next word has, a
+number, the name of a part (II, B, S3), an opening bracket, an opening quote, anything else."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+class Left(NamedTuple):
+    """The token before a possible end, without a full stop, and its shape."""
+
+    token: str
+    shape: str
+
+
+class Right(NamedTuple):
+    """The word behind a possible end, its kind, and the verb if a name or pronoun and a verb are
+    there: *Mrs. Hall called*."""
+
+    word: str
+    kind: Kind
+    verb: str = ""
+
+
+class PossibleEnd(NamedTuple):
+    """A place where a sentence may end."""
+
+    place: int
+    """Of the next word."""
+    begin: int
+    """Of the token before the mark."""
+    left: Left
+    is_blank: bool = False
+    """True for a blank line, where every sentence ends."""
+    joined: tuple[str, str] | None = None
+    """The words around a mark without a space behind it."""
+
+
+def possible_ends(text: str) -> Iterator[PossibleEnd]:
+    """Yield the places where a sentence may end."""
+    for match in _POSSIBLE_END.finditer(text):
+        if match["blank"] or (match["space"] or "").count("\n") > 1:
+            yield PossibleEnd(match.end(), match.start(), Left("", "none"), is_blank=True)
+        elif match["joined"]:
+            pair = match["before"], match["after"]
+            yield PossibleEnd(match.end(), match.start(), Left("", "none"), joined=pair)
+        else:
+            left = _left(text, match)
+            yield PossibleEnd(match.end(), match.start() - len(left.token), left)
+
+
+def next_word(text: str, place: int) -> Right:
+    """Return the word at a place.
+
+    >>> next_word("Mrs. Hall called.", 0)
+    Right(word='Mrs', kind='capital', verb='called')
+    """
+    found = _NEXT.match(text, place)
+    assert found is not None
+    word, is_alone = found["word"], text[found.end() : found.end() + 1] == "."
+    if found["quote"]:
+        return Right(word, "quote")
+    if not word:
+        return Right("", "bracket" if text.startswith(("(", "["), place) else "other")
+    if word[0].isdigit():
+        return Right(word, "digit")
+    if not word[0].isupper():
+        return Right(word, "lower")
+    part = _PART.match(text, place)
+    if part is not None and (part.end() == found.end() or word == "A"):
+        return Right(word, "part")
+    said = _SPEAKER.match(text, place)
+    # "the U.S. No. 1", "Warner Bros. Pictures.": not the word that begins sentences
+    kind: Kind = "capitals" if _CAPITAL.match(text, found.end()) else "capital"
+    return Right(f"{word}." if is_alone else word, kind, said["verb"] if said else "")
+
+
+def _left(text: str, match: re.Match[str]) -> Left:
+    mark, closing = match["mark"], match["closing"]
+    part = text[max(0, match.start() - _LONGEST) : match.start()]
+    found = _TOKEN.search(part)
+    token = found[0] if found else ""
+    close = '"' if closing.strip(")]}") else ")" if closing else ""
+    if "?" in mark or "\uff1f" in mark:
+        return Left("", f"?{close}")
+    if "!" in mark or "\uff01" in mark:
+        return Left("" if close else token + "!", f"!{close}")
+    if len(mark) > 1 or mark == "\u2026":
+        return Left("", f"...{close}")
+    if closing.startswith(("[", " [")):
+        return Left("", ".]")
+    if closing:
+        return Left("", f".{close}")
+    shape = _SHAPE.fullmatch(token)
+    name = str(shape.lastgroup) if shape else "mixed"
+    before = _WORD_BEFORE.search(part[: len(part) - len(token)].rstrip())
+    word = before[0] if before else ""
+    if name in _UNITS and word[-1:].isdigit():
+        name += " number"
+    elif name in ("initial", "number"):
+        is_first = not word or (word[-1] in ".?!:" and (len(word) > 2 or name == "number"))
+        name += " first" if is_first else " capital" if word[0].isupper() else " lower"
+    return Left(token, name)
+
+
+Counts = Mapping[str, int]
+"""By "end" and by kinds of next words: how often a token ended a sentence, and how often it did not
+before a word of this kind."""
+
+
+class EndTable:
+    """The counted odds."""
+
+    def __init__(self, rows: Sequence[Sequence[str]]) -> None:
+        """Take the rows of a table: its first column names the kind of the row."""
+        self._starts: dict[str, float] = {}
+        self._tokens: dict[str, Counts] = {}
+        self._shapes: dict[str, Counts] = {}
+        self._words: dict[str, float] = {}
+        self._verbs: dict[str, float] = {}
+        self._unknown = 0.0
+        for row, name, *values in rows:
+            if row == "word":
+                self._words.update(dict.fromkeys(values[0].split(), float(name)))
+            elif row == "verb":
+                self._verbs.update(dict.fromkeys(values[0].split(), float(name)))
+            elif row == "unknown":
+                self._unknown = float(name)
+            elif row == "start":
+                self._starts = dict(zip(KINDS, map(float, values), strict=True))
+            else:
+                counts = dict(zip(("end", *KINDS), map(int, values), strict=True))
+                (self._tokens if row == "token" else self._shapes)[name] = counts
+        self._odds = cache(self._odds_of)
+
+    def ends(self, text: str) -> Iterator[int]:
+        """Yield the places in a text where sentences begin, the first left out."""
+        last = len(text) - len(text.lstrip())
+        for end in possible_ends(text):
+            if end.is_blank:
+                is_end = True
+            elif end.joined is not None:
+                is_end = all(word.capitalize() in self._words for word in end.joined)
+            elif end.begin == last and _ITEM.fullmatch(end.left.token):
+                is_end = False  # "2. The second one"
+            else:
+                is_end = self.score(end.left, next_word(text, end.place)) > 0
+            if is_end:
+                yield end.place
+                last = end.place
+
+    def score(self, left: Left, right: Right) -> float:
+        """Return the logarithm of the odds that a sentence ends between the two."""
+        if left.shape in _QUOTED and right.verb in self._verbs:
+            return -self._verbs[right.verb]  # "Where to?" I said.
+        score = self._odds(left, right.kind)
+        if right.kind in ("capital", "capitals"):
+            score += min(_MOST, max(_LEAST, self._words.get(right.word, self._unknown)))
+        return score
+
+    def is_word(self, token: str) -> bool:
+        """Return whether this is a common word of letters, which no full stop shortens."""
+        return len(token) > 1 and token.capitalize() in self._words
+
+    def _odds_of(self, left: Left, kind: str) -> float:
+        token = left.token
+        counts = self._tokens.get(token)
+        if counts is None and len(token) > 1 and token.isupper():
+            counts = self._tokens.get(token.capitalize())
+        if counts is None:
+            counts = self._shapes.get("known" if self.is_word(token) else left.shape, {})
+            end, within = counts.get("end", 0) + 1.0, counts.get(kind, 0) + 0.5
+        else:
+            # A token may be before a kind of word that it was never seen before.
+            total = sum(counts.values())
+            more = 0.1 * total if kind == "lower" else min(1.0, 0.05 * (total - counts["end"]))
+            end, within = counts["end"] + 0.2, counts[kind] + 0.2 + more
+        return math.log(end * self._starts[kind] / within)
+
+
+@cache
+def end_table() -> EndTable:
+    """Return the table that is part of the package."""
+    content = files("reranker.text").joinpath("ends.tsv").read_text("utf-8")
+    return EndTable(table_rows(content))
+
+
+def table_rows(content: str) -> list[list[str]]:
+    """Return the rows of a table's text, without its comments."""
+    return [line.split("\t") for line in content.splitlines() if not line.startswith("#")]
