@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from reranker.errors import InputError
 from reranker.files.opening import read_text
 from reranker.service.errors import RequestError
-from reranker.service.settings import Settings
+from reranker.service.settings import Settings, check_key
 
 OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
 
@@ -81,7 +81,13 @@ def _read_keys(settings: Settings, name: str, kind: str) -> list[_Key]:
         keys_in_file = [line for line in lines if line and not line.startswith("#")]
         if not keys_in_file:
             raise InputError(f"{place}: contains no keys; write them one per line")
-        texts += [_split_label(line, file) for line in keys_in_file]
+        in_file = [_split_label(line, file) for line in keys_in_file]
+        try:
+            for key, _ in in_file:
+                check_key(key)
+        except ValueError as error:
+            raise InputError(f"{place}: {error}") from error
+        texts += in_file
     return [
         _Key(hashlib.sha256(text.encode()).digest(), label or f"{kind}-{number}")
         for number, (text, label) in enumerate(texts, 1)

@@ -49,6 +49,7 @@ def _networks(values: list[str]) -> list[str]:
 
 
 _ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^\s/?#@A-Z]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _HOST = re.compile(r"\*|[\w.-]+|\[?[0-9a-fA-F:]+\]?")
 
 
@@ -72,11 +73,20 @@ def _hosts(values: list[str]) -> list[str]:
 
 def _stripped_keys(values: list[SecretStr]) -> list[SecretStr]:
     """Return the keys without surrounding spaces, which no header can send. Raises ValueError for
-    an empty key, which anyone can send."""
+    an empty key, which anyone can send, and for one that nobody can."""
     keys = [value.get_secret_value().strip() for value in values]
-    if "" in keys:
-        raise ValueError("a key is empty")
+    for key in keys:
+        check_key(key)
     return [*map(SecretStr, keys)]
+
+
+def check_key(key: str) -> None:
+    """Raise ValueError for an empty key, and for one with a control character, which no header can
+    have. The key is not quoted."""
+    if not key:
+        raise ValueError("a key is empty")
+    if _CONTROL.search(key):
+        raise ValueError("a key has a control character, such as NUL, that no header can send")
 
 
 _HERE = "ckpt/*.pt"

@@ -3,6 +3,7 @@ web page that sent the request, and of the key."""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import re
 import time
@@ -14,7 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from reranker.service import fairness
-from reranker.service.errors import RequestError, described
+from reranker.service.errors import RequestError, described, draining
 from reranker.service.http.envelope import envelope
 from reranker.service.http.pages import PAGES
 from reranker.service.http.request_state import RequestState, state_of
@@ -68,15 +69,24 @@ class RequestLog:
 
         try:
             await self._app(scope, receive, send_with_headers)
-        except Exception as error:
-            state.details.update(described(error, self._service.settings.log_text))
-            _LOGGER.error("internal error", request_id=request_id, **state.details)
+        except (Exception, asyncio.CancelledError) as error:
+            failure = self._failure(error, state)
             if not status:
-                message = "internal error; see the service's log for details"
-                answer = envelope(RequestError(500, "internal", message), request_id)
-                await answer(scope, receive, send_with_headers)
+                await envelope(failure, request_id)(scope, receive, send_with_headers)
         finally:
             self._count(scope, state, status)
+
+    def _failure(self, error: BaseException, state: RequestState) -> RequestError:
+        """Return the answer to a request that failed, or that the web server cancels once it has
+        waited long enough for the last answers."""
+        if isinstance(error, asyncio.CancelledError):
+            ended = draining()
+            state.details["code"] = ended.code
+            return ended
+        state.details.update(described(error, self._service.settings.log_text))
+        _LOGGER.error("internal error", request_id=state.request_id, **state.details)
+        message = "internal error; see the service's log for details"
+        return RequestError(500, "internal", message)
 
     def _add_headers(self, headers: MutableHeaders, request_id: str) -> None:
         headers["X-Request-ID"] = request_id

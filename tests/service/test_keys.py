@@ -18,6 +18,7 @@ from tests.service.servers import Server, sentence, serving
 from tests.waiting import PATIENCE
 
 BODY = {"sentences": [sentence("Aardvark")]}
+CONTROL = "a key has a control character, such as NUL, that no header can send"
 KEYED = ("/", "/info", "/models", "/metrics", "/docs", "/openapi.json", "/page/x", "/nothing")
 
 
@@ -206,6 +207,9 @@ def test_a_file_without_keys_is_refused_with_its_setting(name: str, tmp_path: Pa
         (b"", "contains no keys; write them one per line"),
         (b"# none\n", "contains no keys; write them one per line"),
         (b"secret\xff\n", "cannot be read: not text in UTF-8"),
+        (b"good\nsec\0ret # label\n", CONTROL),
+        ("key\n".encode("utf-16-le"), CONTROL),
+        (b"sec\x1bret\n", CONTROL),
     ):
         if content is not None:
             file.write_bytes(content)
@@ -227,6 +231,10 @@ def test_keys_are_what_headers_can_give(tmp_path: Path) -> None:
     config.write_text('api_keys = [""]')  # which "Authorization: Bearer " would be
     with pytest.raises(InputError, match=r"setting api_keys: .*a key is empty"):
         load_settings({"config": config})
+    config.write_text('api_keys = ["sec\\u0000ret"]')
+    with pytest.raises(InputError, match=r"setting api_keys: .*a control character") as caught:
+        load_settings({"config": config})
+    assert "sec" not in str(caught.value)
 
 
 def test_pages(http: httpx.Client) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 import structlog
+from starlette.types import Message, Receive, Scope, Send
 from structlog.testing import LogCapture
 
 from reranker.service.errors import RequestError
@@ -69,6 +70,42 @@ def test_only_known_names_are_hosts() -> None:
     got = answers(*asked, allow_host=["Rerank.example"])
     codes = [answer.json()["error"]["code"] for answer in got]
     assert codes == ["loading"] * len(known) + ["wrong-host"] * len(unknown)
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_request_that_the_web_server_cancels_leaves_no_traceback(
+    is_begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, sent, waits = LogCapture(), list[Message](), asyncio.Event()
+    monkeypatch.setattr(middleware, "_LOGGER", structlog.wrap_logger(None, processors=[log]))
+    scope = {"type": "http", "method": "POST", "path": "/rerank", "headers": []}
+
+    async def never_done(scope: Scope, receive: Receive, send: Send) -> None:
+        if is_begun:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        waits.set()
+        await asyncio.sleep(1e6)
+
+    async def receive() -> Message:
+        raise AssertionError("nothing is read")
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def ended() -> None:
+        service = create_app(load_settings({"models": ["none"]})).state.service
+        request = middleware.RequestLog(never_done, service, ["/rerank"])(scope, receive, send)
+        task = asyncio.create_task(request)
+        await waits.wait()
+        task.cancel()
+        await task
+
+    finished(ended())
+    status = 200 if is_begun else 503
+    assert [each["status"] for each in sent if "status" in each] == [status]
+    assert sent[-1].get("body", b"").startswith(b'{"error":{"code":"draining"') != is_begun
+    (line,) = log.entries
+    assert (line["event"], line["status"], line["code"]) == ("request", status, "draining")
 
 
 def test_health_is_logged_when_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
