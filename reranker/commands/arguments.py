@@ -34,9 +34,9 @@ def destination(
     others: Sequence[str | Path] = (),
     outputs: Sequence[Path | None] = (),
 ) -> Destination:
-    """Return what ``--out`` and ``--resume`` describe. ``files`` are the run's inputs, ``others``
-    further files that its parsers read, ``outputs`` further files that it writes. Raises InputError
-    for an output that would replace one of them, or a file that the command has read."""
+    """Return the destination that ``--out`` and ``--resume`` name. ``files`` are the run's inputs,
+    ``others`` further files that its parsers read, ``outputs`` further files that it writes. Raises
+    InputError for an output that would replace one of them, or a file that the command has read."""
     return Destination(
         journaled_path(arguments.out, [*files, *others], outputs),
         arguments.resume,

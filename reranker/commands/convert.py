@@ -192,7 +192,7 @@ class _Clean(Job[TreeText, str | None]):
         """Labels of ``without`` that no tree has."""
 
     def answer(self, sentence: TreeText) -> str | None:
-        """Return the text of the cleaned tree; log a tree that is rejected, which has none."""
+        """Return the text of the cleaned tree; log a rejected tree, and return None."""
         try:
             text = self._text(sentence.tree())
         except TreeError as error:

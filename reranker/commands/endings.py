@@ -22,8 +22,8 @@ _MOST_REASON = 200  # characters
 
 def ending(error: Exception, advice: str | None) -> tuple[int, str]:
     """Return the exit code and message for an error that a user can do something about; ``advice``
-    says how the command, which may have none to give, takes less memory. Raise any
-    other error again."""
+    tells how the command takes less memory; None if the command has no advice. Raise any other
+    error again."""
     if lacks_memory(error):
         reason = str(error).strip().partition("\n")[0][:_MOST_REASON]
         if isinstance(error, ImportError):
@@ -51,15 +51,16 @@ _SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 class _Deferral:
-    """Whether interruptions are deferred, and whether one is waiting."""
+    """The number of ``deferred`` contexts, and True if an interruption waits for their end."""
 
     depth = 0
     is_waiting = False
 
 
 def interrupt_at_signals() -> None:
-    """Make each of these signals raise KeyboardInterrupt, unless it is ignored, as SIGHUP is under
-    nohup. A second one ends the process at once: the run can be resumed anyway."""
+    """Make SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt, except a signal that is ignored, as
+    SIGHUP is under nohup. A second signal ends the process at once: the run can be resumed
+    anyway."""
     handled = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -77,8 +78,8 @@ def interrupt_at_signals() -> None:
 
 @contextlib.contextmanager
 def deferred() -> Iterator[None]:
-    """Defer interruptions during something that they would break, such as importing PyTorch, whose
-    C++ code cannot be interrupted."""
+    """Defer interruptions while code runs that an interruption would break, such as the import of
+    PyTorch, whose C++ code cannot be interrupted."""
     _Deferral.depth += 1
     try:
         yield

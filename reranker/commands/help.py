@@ -16,8 +16,8 @@ _NUMBER = re.compile(r"-\d+|-\d*\.\d+")  # texts that argparse takes for a value
 
 
 def text(parser: argparse.ArgumentParser, groups: Mapping[str, str], is_short: bool) -> str:
-    """Return the help of a parser, its flags in ``groups``: names by title, the flags most used in
-    the first, which is all that the short help shows."""
+    """Return the help of a parser. ``groups`` has the names of flags by title. The first group has
+    the flags used most; the short help shows that group alone."""
     left = {_name(action): action for action in parser._actions if _is_shown(action)}
     sections = {
         title: [left.pop(name) for name in names.split()] for title, names in groups.items()
@@ -46,8 +46,8 @@ def text(parser: argparse.ArgumentParser, groups: Mapping[str, str], is_short: b
 
 
 def description(command: str) -> str:
-    """Return the line above a command's flags, for another package's its module's first line;
-    above those of ``rerank`` itself, the other commands."""
+    """Return the text above a command's flags: above those of ``rerank`` itself, the list of
+    commands; for a command of another package, the first line of its module's docstring."""
     if command == "rerank":
         commands = "\n".join(f"  {name:12}{text}" for name, text in summaries().items())
         return (
@@ -62,7 +62,7 @@ def description(command: str) -> str:
 
 
 def summaries() -> dict[str, str]:
-    """Return a line about each command, the most used first, other packages' last."""
+    """Return a line about each command, the most used first, commands of other packages last."""
     names = dict.fromkeys([*registry.built_in("commands"), *registry.names("commands")])
     return {name: _summary(name) for name in names}
 
@@ -126,7 +126,7 @@ def no_command(word: str) -> str:
 
 
 def _name(action: argparse.Action) -> str:
-    """Return a flag's first long name; of a positional argument its own."""
+    """Return the first long name of a flag, or the name of a positional argument."""
     return next((name for name in action.option_strings if name.startswith("--")), action.dest)
 
 

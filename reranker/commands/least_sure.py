@@ -21,7 +21,7 @@ RankedList = tuple[Ranking, NBest]
 
 
 class WithLists(Job[NBest, RankedList]):
-    """The ranking of lists, each with its list, in which all candidates are."""
+    """The ranking of lists; an answer is a ranking and its list, which has all candidates."""
 
     def __init__(self, job: Rank, table: Identity) -> None:
         """Take the flags on which the table depends."""

@@ -52,7 +52,7 @@ class FlagParser(argparse.ArgumentParser):
         return text(self, self.groups, is_short) if self.groups else super().format_help()
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help that was asked for."""
+        """Print the short help or, after ``--help-all``, the whole one."""
         (file or sys.stdout).write(self.format_help("--help-all" not in self._typed))
 
     def error(self, message: str) -> NoReturn:

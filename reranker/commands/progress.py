@@ -24,7 +24,8 @@ _TO_LINE_START_AND_CLEAR = "\r\x1b[K"
 
 
 class _Rejections:
-    """Numbers of rejections that this command has printed, and left out since the last count."""
+    """The number of rejections that this command has printed, and the number that it has left out
+    since ``count_rejections`` was called last."""
 
     shown = left_out = 0
 
@@ -36,8 +37,8 @@ def message(text: str) -> None:
 
 
 def rejection(text: str) -> None:
-    """Print a message about one of many things that may all be wrong, as ``message`` does; after
-    ten, only their number follows."""
+    """Print a message about a rejected tree, line or file, as ``message`` does. A command prints
+    ten; ``count_rejections`` prints the number of the others."""
     if _Rejections.shown < SHOWN_REJECTIONS:
         _Rejections.shown += 1
         _print(text)
@@ -118,8 +119,8 @@ class ProgressBar(Progress):
     """The progress through n-best files or texts: a bar, the number of finished sentences, their
     rate and the time left; for pipes, whose size is unknown, the number and rate.
 
-    Several lists may end at one position, where a reader takes more than a list at a time. So the
-    number of all lists follows from those read before the position changed the last time."""
+    A reader may take several lists at a time, which then end at one position. So the number of all
+    lists is estimated from the lists read before the position last changed."""
 
     def __init__(
         self, lists: Source[Any], report: Callable[[Any, int], None] | None = None
@@ -216,8 +217,8 @@ class ProgressBar(Progress):
         self._read += 1
 
     def seconds_left(self, seconds: float) -> float | None:
-        """Return the time left if this run's sentences, without those that an interrupted run has
-        written, took ``seconds``; None if it is not known."""
+        """Return the seconds left, given that this run's own sentences, not those of the
+        interrupted run, took ``seconds``; None if the time is not known."""
         done = self._sentences - self._first
         if not done or self._all is None or self._lists.size is None:
             return None

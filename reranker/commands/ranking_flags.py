@@ -84,8 +84,7 @@ def settings(
     has_probabilities: bool = False,
 ) -> RankSettings:
     """Return the settings that the flags describe, with the models of these ``names``, else those
-    of ``--models``. ``has_probabilities`` says whether the parser may be one that gives brackets
-    probabilities.
+    of ``--models``. ``has_probabilities``: the parser gives each bracket a probability.
 
     Raises InputError for a flag given without another that it needs, for models that do not exist
     and for an output that cannot be loaded.

@@ -87,7 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_table(table: GoldTable, arguments: argparse.Namespace, signature: str) -> None:
-    """Print the F1 table, to standard output unless the trees are there, and its signature."""
+    """Print the F1 table and its signature. The table goes to standard error, as the signature
+    does, if standard output has the trees."""
     for line in table.format().splitlines():
         (write_line if arguments.out else message)(line)
     message(f"rerank: signature {signature} tags={'gold' if arguments.gold_tags else 'parser'}")

@@ -61,8 +61,8 @@ class FileSample:
         return "(" in self.text and any(map(_are_trees, {self.text, "\n".join(self.lines[half:])}))
 
     def has(self, are_of_kind: Callable[[str], object], share: float) -> bool:
-        """Return whether ``are_of_kind`` is true of this share of the lines or, since a licence or
-        a remark may come first, of more of the last ones."""
+        """Return whether ``are_of_kind`` is true of this share of the lines. Since a licence or a
+        remark may come first, a greater share of the last lines is enough, too."""
         parts: list[tuple[Sequence[str], float]] = [(self.lines, share)]
         if self.is_first and share <= 0.5 and len(self.lines) > _TAIL:
             parts += [(self.lines[len(self.lines) // 2 :], max(share, 0.8))]

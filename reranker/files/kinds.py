@@ -294,7 +294,7 @@ def is_treebank(kind: Kind | None) -> bool:
 
 
 def refuse_other_than_trees(name: str, text: str) -> None:
-    """Raise KindError if a file with this beginning holds no trees that can be read, one a
+    """Raise KindError if a file with this beginning holds no trees that can be read, one per
     sentence."""
     kind = kind_of(text)
     if is_treebank(kind):

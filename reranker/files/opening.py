@@ -43,7 +43,7 @@ def expanded(names: Iterable[str | os.PathLike[str]]) -> list[str]:
 
 
 def shown_path(path: str | os.PathLike[str]) -> str:
-    """Return a path as messages have it."""
+    """Return a path as it stands in messages."""
     text = str(path)
     if _ADDRESS.match(text):  # Path takes its two slashes for one
         return text
@@ -110,7 +110,7 @@ def input_digest(path: str) -> str:
 
 
 def _refused(path: str | os.PathLike[str] | int, streams: bool) -> str | None:
-    """Return the kind of a thing that cannot be read, or None."""
+    """Return the kind of a path that cannot be read, such as ``a device``; None if it can."""
     if isinstance(path, str | Path) and _ADDRESS.match(str(path)) and not os.path.lexists(path):
         return "an address: download the file first"
     mode = os.stat(path).st_mode

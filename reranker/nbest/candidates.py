@@ -104,8 +104,8 @@ def log_probabilities(scores: Iterable[SupportsFloat | None]) -> list[Any]:
 
 
 def score_warnings(nbest: NBest, warned: set[str]) -> list[str]:
-    """Return a warning about the first score of each file that cannot be a log-probability, and add
-    the files to ``warned``, which need no other."""
+    """Return, for each file with a score that cannot be a log-probability, a warning about the
+    first such score. Add the file to ``warned``: it gets no second warning."""
     found: list[str] = []
     for each in nbest.candidates:
         score = each.parser_score

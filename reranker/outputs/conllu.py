@@ -123,8 +123,8 @@ class Leaf(NamedTuple):
 
 
 def parse_bits(tree: Tree, written: Callable[[str], str] = str) -> list[Leaf]:
-    """Return each word with the brackets around it, whose labels are as ``written`` has them.
-    Raises TreeError for a constituent without words."""
+    """Return each word with the brackets around it; ``written`` makes the text of a label. Raises
+    TreeError for a constituent without words."""
     leaves: list[Leaf] = []
     opened = ""
     stack: list[Tree | str | None] = [tree]

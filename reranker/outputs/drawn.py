@@ -6,7 +6,8 @@ bottom, a constituent is one level above its highest child. The less probable a 
 it is; a doubtful one has its probability beside its label. Each bracket is a ``g.node`` with
 ``data-words``, its first word and the one after its last, and ``data-probability``; the k-th path
 of ``g.branches`` is its branches. Each word is a ``g.leaf``. Colours and fonts are attributes, so
-that a drawing is complete by itself, and every style sheet overrides them.
+that a drawing is complete by itself, and every style sheet overrides them. (``reranker.trees.svg``
+draws files: there a tree has columns of its own, and brackets are coloured by gold trees.)
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Form(Generic[A]):
         return answer
 
     def line(self, answer: Any, number: int) -> str:
-        """Return the text of an answer, of the sentence with this number from 1."""
+        """Return the text of an answer; ``number`` is the sentence's, counted from 1."""
         raise AssertionError(f"{type(self).__name__} has no line")
 
     def end(self) -> str:

@@ -21,7 +21,7 @@ class Output(Form[Ranking]):
     has_probabilities = True
     """True if the text has the brackets' probabilities, where there are any."""
     has_all_candidates = False
-    """Whether all candidates, or the ``--top`` best, are part of the text; else the best one
+    """True if the text has all candidates, or the ``--top`` best; False if it has the best
     alone."""
     suffix = ".txt"
     """The ending of a file's name."""
@@ -54,7 +54,7 @@ class AllCandidates(Output):
 
 
 def output_of(name: str) -> Output:
-    """Return the output of that name, ours or another package's. Raises InputError if there is
-    none."""
+    """Return the output of that name, which may be another package's. Raises InputError for an
+    unknown name."""
     output: Output = registry.load("outputs", name)()
     return output

@@ -70,8 +70,8 @@ def read_ranked(
 
 
 def read_sentence(line: str) -> Any:
-    """Return the data of a line. Raises ValueError if that is not JSON, or of another version; a
-    line may name none."""
+    """Return the data of a line. Raises ValueError if the line is not JSON, or names another
+    version."""
     sentence = read_json(line)
     version = OUTPUT_VERSION
     if isinstance(sentence, dict):

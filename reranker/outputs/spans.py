@@ -48,8 +48,8 @@ def to_dict(sentence: ParsedSentence) -> dict[str, Any]:
 
 
 def constituents(sentence: ParsedSentence) -> list[dict[str, Any]]:
-    """Return parents before children, left to right; ``Constituent`` of
-    docs/sentence.schema.json."""
+    """Return the constituents as plain data, parents before children, left to right;
+    docs/sentence.schema.json describes each as ``Constituent``."""
     return [
         {
             "label": each.label,

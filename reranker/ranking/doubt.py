@@ -168,14 +168,15 @@ def _percent(node: Constituent) -> str:
 
 
 def percentage(probability: float) -> str:
-    """Return a probability as a person reads one."""
+    """Return a probability in percent, such as ``78%`` or ``more than 99%``."""
     if probability > 0.99:
         return "more than 99%"
     return "less than 1%" if probability < 0.01 else f"{math.floor(100 * probability + 0.5)}%"
 
 
 def _quoted(sentence: ParsedSentence, span: _Span) -> str:
-    """Return some of the words as written, only the first and last of many, on a line."""
+    """Return the words of a span as written, on one line; of a long span only the first and the
+    last ones."""
     start, end = span
     half = _MOST_QUOTED // 2
     ends = [(start, start + half), (end - half, end)] if end - start > _MOST_QUOTED else [span]

@@ -144,10 +144,10 @@ class Ranked:
     score: float
     nll: float
     perplexity: float | None
-    """exp of the nats a word of the sentence, averaged over the language models; infinite if it is
-    too large for a number, None if the ensemble has span models only."""
+    """exp of the nats per word of the sentence, averaged over the language models; infinite if it
+    is too large for a number, None if the ensemble has span models only."""
     token_perplexity: float | None
-    """The ``perplexity`` a token of the linearised tree, ``<eos>`` included."""
+    """The ``perplexity`` per token of the linearised tree, ``<eos>`` included."""
     span_nll: float | None
     """The span models' part of ``nll``; None without one."""
     tokens: int
@@ -223,7 +223,7 @@ class Ranked:
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the constituents, one a row. Raises InputError without pandas, TreeError as
+        """Return the constituents, one per row. Raises InputError without pandas, TreeError as
         ``constituents`` does."""
         from reranker.files.table import data_frame
         from reranker.ranking.sentence import Constituent
@@ -388,7 +388,7 @@ class Ranking:
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the candidates, best first, one a row. Raises InputError without pandas."""
+        """Return the candidates, best first, one per row. Raises InputError without pandas."""
         from reranker.files.table import data_frame
 
         return data_frame((entry.to_dict() for entry in self.ranking), _WRITTEN)
@@ -463,8 +463,9 @@ def rank(nbest: NBest, scores: Sequence[Scored | None], weighing: Weighing) -> R
 
 
 def span_limit(span_nlls: Iterable[float | None], weighing: Weighing) -> float:
-    """Return the greatest ``span_nll`` of candidates on the shortlist, to 4 decimals. All are on it
-    without span models, where the parser's scores count too, and if scores are per token."""
+    """Return the greatest ``span_nll`` of candidates on the shortlist, to 4 decimals. All
+    candidates are on it if there are no span models, if the parser's scores count too, and if
+    scores are per token."""
     known = [nll for nll in span_nlls if nll is not None]
     if not known or weighing.lm_weight < 1 or weighing.criterion != "perplexity":
         return math.inf
@@ -472,8 +473,8 @@ def span_limit(span_nlls: Iterable[float | None], weighing: Weighing) -> float:
 
 
 def _with_shortlist(ranked: list[Ranked], limit: float) -> list[Ranked]:
-    """Return the candidates, with lower scores for those beyond the limit that would come before
-    others: as far below the last on the shortlist as the span models find them beyond the limit."""
+    """Return the candidates; those beyond the limit come last. A candidate N nats beyond the limit
+    gets a score N nats below the lowest on the shortlist, unless its score is lower already."""
     beyond = [0.0 if entry.span_nll is None else entry.span_nll - limit for entry in ranked]
     pairs = [*zip(ranked, beyond, strict=True)]
     last = min((entry.score for entry, nats in pairs if nats <= 0), default=0.0)

@@ -19,8 +19,8 @@ class Rankings(list[Ranking]):
         return f"<Rankings of {len(self)} sentences>"
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the constituents of the best trees, one a row, with the ``id`` of their ranking as
-        ``sentence``. Raises InputError without pandas, TreeError as ``Ranked.constituents``
+        """Return the constituents of the best trees, one per row, with the ``id`` of their ranking
+        as ``sentence``. Raises InputError without pandas, TreeError as ``Ranked.constituents``
         does."""
         rows = (
             (ranking.id, *constituent, constituent.start_char, constituent.end_char)

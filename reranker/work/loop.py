@@ -13,9 +13,10 @@ from reranker.files.records import AnswerCounts
 logger = logging.getLogger(__name__)
 
 Counts = Counter[str]
-"""The sums of ``AnswerCounts.counts`` over all sentences."""
+"""The sums of ``AnswerCounts.totals`` over all sentences."""
 Identity = dict[str, Any]
-"""Everything on which answers depend, as plain data: a run resumes only one with the same."""
+"""Everything on which answers depend, as plain data: a run resumes only a run with the same
+identity."""
 
 
 class Sentence(Protocol):
@@ -33,7 +34,7 @@ T = TypeVar("T")
 
 
 class Source(Generic[S_co]):
-    """Sentences in order, by default those given: read from files or texts, or in memory."""
+    """Sentences in order: here those of an iterable; subclasses read files or texts."""
 
     def __init__(self, sentences: Iterable[S_co]) -> None:
         self._sentences = iter(sentences)
@@ -79,7 +80,7 @@ class Job(Generic[S, A]):
         raise AssertionError(f"{type(self).__name__} has neither answer nor answers")
 
     def answers(self, sentences: Iterable[S]) -> Iterator[tuple[S, A]]:
-        """Yield each sentence with its answer, in order."""
+        """Yield each sentence with its answer, in order if the run can be resumed."""
         return ((sentence, self.answer(sentence)) for sentence in sentences)
 
     def counts(self, sentence: S, answer: A) -> AnswerCounts:
@@ -97,7 +98,7 @@ class Sink(Protocol[A_contra]):
     """The place of the answers."""
 
     is_terminal: bool
-    """Whether the answers appear where the progress is shown."""
+    """True if answers go to standard output: on a terminal, the progress bar has to make room."""
 
     def opened(self, identity: Callable[[], Identity]) -> AbstractContextManager[None]:
         """Return a context in which answers are written. Leaving it completes the output; an error

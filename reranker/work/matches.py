@@ -13,20 +13,22 @@ from reranker.work.parses import Parses
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A node that matches: in several trees it is the same if label and words are."""
+    """A node that matches a pattern. Nodes of several trees that have the same label and words are
+    one match."""
 
     start: int
-    """Its first word, counted from 0, and the one behind its last; traces are no words."""
+    """The numbers, from 0, of the node's first word (``start``) and of the word after its last.
+    Traces are not counted."""
     end: int
     label: str
-    """A word itself, if that matches."""
+    """The node's label; if a word matches, the word."""
     tree: Tree | str
-    """Of the most probable tree that has the match."""
+    """The node in the most probable tree that has it."""
     probability: float | None
-    """The sum of the probabilities of the trees that have it; None if they are unknown."""
+    """The sum of the probabilities of the trees that have the node; None if these are unknown."""
     named: dict[str, list[Match]] = field(default_factory=dict)
-    """By name in the pattern: the nodes that it stands for in this match, each with the probability
-    that both are there."""
+    """For each name in the pattern the nodes for which it stands in this match. The probability of
+    each is that of trees which have both it and the match."""
 
 
 def matches(
@@ -36,8 +38,8 @@ def matches(
     *,
     names: bool = False,
 ) -> list[Match]:
-    """Return the matches by place, the longer first; ``tables`` are those of the trees, if they are
-    there already; with ``names``, matches have ``named`` nodes. Raises the errors of
+    """Return the matches by place, the longer first; ``tables`` are the trees' tables, if the
+    caller has made them; with ``names``, each match has its ``named`` nodes. Raises the errors of
     ``Pattern.matching``."""
     found = _Sums(parses.probabilities is not None)
     named: dict[tuple[_Key, str], _Sums] = {}
@@ -100,13 +102,14 @@ class _Sums:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A sentence as it is written, if that is known, else its words with spaces between."""
+    """The text of a sentence: as written, if that is known, else its words with spaces between
+    them."""
 
     text: str
     places: Sequence[tuple[int, int]]
-    """Of each word, in ``text``."""
+    """The half-open span of each word in ``text``, in characters."""
     first: int | None
-    """Characters of the file before ``text``."""
+    """The number of characters before ``text`` in the file; None if that is not known."""
 
     @classmethod
     def of(cls, parses: Parses) -> Words:

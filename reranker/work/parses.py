@@ -36,9 +36,10 @@ def has_every_score(nbest: NBest) -> bool:
 def from_nbest(
     nbest: NBest, temperature: float, reject: Callable[[Rejected], None]
 ) -> Parses | None:
-    """Return the distinct trees of a list, each with exp(score / ``temperature``) as its weight;
-    the first tree alone if any has no score, and so an unknown probability. None if no tree can be
-    used. Calls ``reject`` for trees that cannot be read after all."""
+    """Return the distinct trees of a list, with probabilities in proportion to exp(score /
+    ``temperature``). If a candidate has no score, return the first tree alone, without a
+    probability. Return None if no tree can be used. ``reject`` is called with each candidate that
+    proves to be no tree."""
     trees: list[tuple[float, Tree, Candidate]] = []
     seen: set[str] = set()
     has_scores = has_every_score(nbest)

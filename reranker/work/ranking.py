@@ -46,7 +46,7 @@ class RankSettings:
 
     @property
     def form(self) -> Output:
-        """Return the output, made for one run. Raises InputError if there is none of the name."""
+        """Return the output, made for one run. Raises InputError for an unknown name."""
         output = output_of(self.output)
         return output.with_commas() if self.has_commas else output
 
@@ -71,8 +71,8 @@ class RankSettings:
         )
 
     def parser_for(self, choice: ParserChoice) -> ParserChoice:
-        """Return a choice of parsers that does no more than the output tells: neither probabilities
-        of brackets that it leaves out nor trees that cannot be the best."""
+        """Return the choice of parsers without work that the output does not need: probabilities of
+        brackets that it leaves out, and trees that cannot be the best."""
         output, settings = self.form, choice.settings
         if not output.has_probabilities:
             settings = replace(settings, is_certainty_wanted=False)
@@ -148,8 +148,9 @@ class Rank(Job[NBest, Ranking]):
             self._table.check_complete()
 
     def _with_warnings(self, lists: Iterable[NBest], flag: str) -> Iterator[NBest]:
-        """Yield the lists; warn of scores that do not mix with language models: once of those of
-        several parsers and of samples, and once a file of those that are no log-probabilities."""
+        """Yield the lists; warn of scores that cannot be mixed with those of language models: once
+        of scores of several parsers, once of scores of samples, and once per file of scores that
+        are no log-probabilities."""
         if len(self._parsers) > 1:
             logger.info(
                 "scores of %s are mixed in %s; that makes sense only if all of them are "

@@ -1,4 +1,4 @@
-"""Where answers go: standard output or files, as text in some form, or a list."""
+"""The places of answers: standard output or files, as text in some form, or a list."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class TextSink(Generic[A]):
                 self._show(("" if self._number else self._form.begin()) + self._form.end())
 
     def already_written(self, sentences: Iterable[S]) -> Iterator[tuple[S, AnswerCounts]]:
-        """Yield the records of the journal."""
+        """Yield the sentences that the journal records, with their counts."""
         if not self._output.kept:
             return
         read, again = itertools.tee(sentences)

@@ -42,7 +42,7 @@ class TextSettings:
     jobs: int | None = None
     """Parsers at once; None: one for each core."""
     refuses_faults: bool = False
-    """Whether a sentence in which characters would be replaced is not parsed."""
+    """True: a sentence in which characters would be replaced is not parsed."""
 
 
 def text_paths(names: Sequence[str]) -> list[str]:
@@ -175,7 +175,7 @@ class ParsedText(Source[NBest]):
         self._parser = choice.create()
         self._language = LanguageCheck.of(self._parser)
         self.language = choice.settings.language or language_of(self._parser)
-        """The text's."""
+        """The language of the text."""
         _warn(foreign_language(self._parser, self.language))
         words = settings.words or convention_of(self.language)
         self._text = TextSentences(texts, replace(settings, words=words))

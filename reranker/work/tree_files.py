@@ -41,9 +41,9 @@ class TreeSentence(NamedTuple):
     read_digest: str
     """The digest that identifies the sentence when it is read again."""
     parses: Parses | None = None
-    """None if no tree of it can be used, and if it was skipped."""
+    """None if no tree of the sentence can be used, and for a skipped sentence."""
     rejected: int = 0
-    """Trees that were rejected, or 1 if it was not parsed; each was logged."""
+    """The number of rejected trees; 1 for a sentence that was not parsed. Each was logged."""
 
     def digest(self) -> str:
         """Return a digest of the sentence's input."""
@@ -71,7 +71,7 @@ class TreeJob(Job[TreeSentence, A | None]):
             yield sentence, answer
 
     def counts(self, sentence: TreeSentence, answer: A | None) -> AnswerCounts:
-        """Return whether the sentence has trees, and how many were rejected."""
+        """Count the rejected trees; a sentence without trees has failed."""
         return AnswerCounts(None if sentence.parses is None else 0, 0, sentence.rejected, 0)
 
 
@@ -91,8 +91,8 @@ class TreeSettings:
 
 
 class TreeFiles(Source[TreeSentence]):
-    """The sentences of all files, a source. Broken trees and sentences without any are logged; what
-    belongs to no sentence is counted in ``faults``."""
+    """The sentences of all files, a source. Broken trees, and sentences without a tree, are logged;
+    ``faults`` counts faults of other kinds."""
 
     def __init__(self, names: Sequence[str | Path], settings: TreeSettings) -> None:
         """Open the files, or those in a folder. Raises InputError for missing files."""

@@ -71,7 +71,7 @@ class EngineSlots:
         self.first = Slot("scoring for a head start", 1, threads, niceness=5)
         self.small = Slot("scoring very small requests", 2, 1, niceness=2)
         self.is_ready = True
-        """Whether the engine's child can score; else the slots take nothing."""
+        """True if the engine's child can score; else the slots take nothing."""
         for slot in self:
             slot.engine = self
 

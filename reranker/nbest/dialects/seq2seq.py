@@ -2,8 +2,8 @@
 
 The head of the file shows how lines form lists: if there are lines with a number alone, that many
 candidates follow each (Suzuki et al.); else a blank line ends a list; else every line is a list.
-OpenNMT's ``-n_best K`` prints K lines a sentence, blank ones if it has fewer, and does not say K:
-then ``beam`` has to.
+OpenNMT's ``-n_best K`` prints K lines per sentence, blank ones if it has fewer. Its files do not
+contain K, so ``beam`` has to give it.
 """
 
 from __future__ import annotations

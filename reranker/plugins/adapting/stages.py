@@ -68,8 +68,8 @@ def choices(reranker: Reranker, lists: Iterable[NBest]) -> Iterator[Choice]:
 
 def begin(work: Path, settings: Mapping[str, Any], models: Iterable[str]) -> None:
     """Create the folder, or continue in it; ``models`` are the names of the models to be trained.
-    Raises InputError if it is that of a run with other settings, if there are files in or beside it
-    that would be overwritten and that no run has made, and if it cannot be written."""
+    Raises InputError if the folder is that of a run with other settings, if a file in or beside it
+    would be overwritten that no run has made, and if the folder cannot be written."""
     known, out = work / "settings.json", work.parent
     text = json.dumps(settings, indent=1, sort_keys=True) + "\n"
     before = record_in(known)

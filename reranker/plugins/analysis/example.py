@@ -35,7 +35,7 @@ class Prediction:
     attention: dict[int, float] | None
     """The attention to each position in view: -1 is the ``<eos>`` at the start, 0 the first token.
 
-    To the output after that token, not to the token, except in RM.
+    The attention is to the model's output after that token; in RM, to the token itself.
     """
 
     def attention_to(self, position: int) -> float | None:

@@ -66,7 +66,7 @@ class AnalysisSettings:
     passages: Sequence[Path] = ()
     runs: Sequence[Path] = ()
     by: str = ""
-    """Of ``classes`` and ``curves``."""
+    """``class`` or ``tag`` for ``classes``; the x axis of the picture of ``curves``."""
     sample: int | None = None
     seed: int = 0
     tokens: int | None = None

@@ -17,12 +17,12 @@ from reranker.parsers.parser import ParserSettings
 from reranker.scoring.span_table import read_sentence
 
 LEAST = 1e-8
-"""Less probable brackets are as improbable as this: far less than ``Certainty`` needs, since wrong
-brackets are compared with each other."""
+"""The probability that all less probable brackets are given. It is far below the least one of
+``Certainty``, since wrong brackets are compared with each other."""
 
 
 class Expected(NamedTuple):
-    """The expectations about a sentence."""
+    """A model's probabilities of a sentence's brackets, and its best tree."""
 
     probabilities: Mapping[tuple[int, int, str], float]
     """P(bracket | words) by first word, the word after the last, and label; the others have
@@ -48,7 +48,7 @@ class Evidence:
         return sum(map(self._vocabulary.is_unknown, words))
 
     def of(self, words: tuple[str, ...], tags: tuple[str, ...]) -> Expected:
-        """Return the expectations about a sentence. Raises TreeError if it is too long."""
+        """Return the model's brackets of a sentence. Raises TreeError if it is too long."""
         if len(words) > MOST_WORDS:
             message = f"{len(words)} words, more than the {MOST_WORDS} that the parser chart takes"
             raise TreeError("wrong-length", message)

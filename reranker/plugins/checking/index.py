@@ -66,8 +66,8 @@ class Index:
         return self._chains[chain] == 1
 
     def elsewhere(self, words: Sequence[str], start: int, end: int, chain: str) -> tuple[int, int]:
-        """Return how often these words have other brackets, and how often they occur. Without
-        brackets, ``chain`` is empty."""
+        """Return how often these words have another chain of labels, and how often they occur.
+        ``chain`` is empty for words without brackets."""
         if end - start > _LONGEST:
             return 0, 0
         nucleus = self._nucleus(["", *map(str.lower, words), ""], start, end)
@@ -76,7 +76,8 @@ class Index:
         return max(0, total - same), total
 
     def _nucleus(self, words: Sequence[str], start: int, end: int) -> int:
-        """Return the hash of some words, given those of a sentence between two empty ones."""
+        """Return the hash of a constituent's nucleus; ``words`` are the sentence's, with an empty
+        one before and after them."""
         return hash(tuple(words[start + 1 - self._context : end + 1 + self._context]))
 
 

@@ -27,7 +27,7 @@ class Place(NamedTuple):
     suspicion: float
     """Log-odds that something is wrong, in nats; brackets elsewhere in the treebank count, too."""
     start: int
-    """The number of its first word, from 0."""
+    """The number of the span's first word, from 0."""
     end: int
     gold: str
     """The labels in the treebank, outermost first; empty for none."""
@@ -86,8 +86,7 @@ def _least(
     start: int, end: int, chain: str, expected: Expected, evidence: Evidence
 ) -> float | None:
     """Return the probability of the least probable bracket of a chain, None without any that the
-    model knows. Whether a label may stand above itself is the treebank's affair: the model has
-    no such chains."""
+    model knows. A label that stands above itself is judged once: the model has no such chains."""
     known = [label for label in chain.split() if label in evidence.labels]
     values = (expected.probabilities.get((start, end, label), LEAST) for label in known)
     return min(values, default=None)

@@ -164,14 +164,14 @@ class _Generate(Job[_Sentence, tuple[_Sentence, Outputs]]):
 
 
 class _Text(Form[tuple[_Sentence, Outputs]]):
-    """The only the outputs, one per line."""
+    """The outputs alone, one per line."""
 
     def line(self, answer: tuple[_Sentence, Outputs], number: int) -> str:
         return "\n".join(" ".join(each.tokens) for each in answer[1])
 
 
 class _Fairseq(Form[tuple[_Sentence, Outputs]]):
-    """The lines of fairseq."""
+    """The outputs as fairseq prints them."""
 
     def line(self, answer: tuple[_Sentence, Outputs], number: int) -> str:
         from reranker.plugins.generation.beam_search import fairseq_text

@@ -81,8 +81,8 @@ class PairVocabulary:
 
     @property
     def digest(self) -> str:
-        """Return a hash that is equal for equal vocabularies and only for those, in every
-        process."""
+        """Return a hash that equal vocabularies share in every process, and different ones do
+        not."""
         parts = (self.source_words, self.source_pieces, self.target, (self.pieces.merges,))
         content = "\n\n".join([self.task, *("\n".join(part) for part in parts)])
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()

@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class _WithoutPattern(argparse.Action):
-    """Makes the pattern optional: with this flag, every name is a file."""
+    """A flag that makes the pattern optional: with the flag, every name is a file."""
 
     def __call__(
         self,

@@ -23,7 +23,7 @@ class LikelyMatches(Form[Found]):
 
     is_table = True
     has_names = False
-    """Whether the text has the nodes that names in a pattern stand for."""
+    """True if the text has the nodes for which names in a pattern stand."""
 
     def __init__(self, least: float) -> None:
         self.least = least
@@ -77,7 +77,7 @@ class Counts(LikelyMatches):
         return answer.parses.file, len(likely[0][1]), expected
 
     def text(self, kept: tuple[str, int, float]) -> str:
-        """Add a sentence, and return the row of the file before its own."""
+        """Add a sentence. If it begins a file, return the row of the file before."""
         file, likely, expected = kept
         finished = ""
         if not self._rows or file != self._file:

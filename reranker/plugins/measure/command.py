@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Rows:
-    """A way to write rows, and the names of the columns before the first."""
+    """Rows as JSON, or as a table with a heading before the first row."""
 
     def __init__(self, *, has_json: bool, has_commas: bool) -> None:
         self._has_json, self._has_commas = has_json, has_commas

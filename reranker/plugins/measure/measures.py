@@ -52,13 +52,13 @@ class Difference(NamedTuple):
     measure: str
     first: float | None
     second: float | None
-    """The expected value in each text."""
+    """The expected value in the second text; ``first`` is that in the first."""
     difference: float | None
     parses: float | None
     sentences: float | None
-    """As in ``Row``, for the difference."""
+    """The standard error of the difference over sentences, as in ``Row``."""
     z: float | None
-    """The difference in units of both together."""
+    """The difference divided by the uncertainty from parses and sentences together."""
 
 
 class Counted(NamedTuple):

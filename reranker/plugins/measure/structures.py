@@ -130,6 +130,6 @@ def _depths(table: Table) -> tuple[int, list[float]]:
 
 @lru_cache
 def _is_word_tag(tag: str) -> bool:
-    """Return whether a tag is a word's, as L2SCA does: words are leaves whose tag is of letters.
-    Hyphens that are words of their own are none."""
+    """Return whether a tag is a word's, as L2SCA does: words are leaves whose tag is of letters. A
+    hyphen that is a word of its own has no such tag."""
     return re.fullmatch(r"(?!HYPH|NFP)[A-Z]+\$?", tag) is not None

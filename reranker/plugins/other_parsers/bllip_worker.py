@@ -1,5 +1,5 @@
 """A program: sentences on standard input, one per line, a space between words; for each, on one
-line of standard output, its n-best list in our own JSON. An empty line tells that the model is
+line of standard output, its n-best list in our own JSON. An empty line says that the model is
 loaded.
 
 It is run by its path, in a process that imports nothing of ours, so that it starts quickly and may

@@ -33,8 +33,8 @@ class RerankingParser(ParserI):  # type: ignore[misc]  # nltk has no types
         longest: int = LONGEST,
         jobs: int = 1,
     ) -> None:
-        """Take a ``parser``, an object or a name, which proposes the trees, for ``jobs`` sentences
-        at once; the ``top`` best are returned. Raises InputError for an unknown parser."""
+        """Take the ``parser``, an object or a name, which proposes the trees of ``jobs`` sentences
+        at once. The ``top`` best trees are returned. Raises InputError for an unknown parser."""
         self._rankings = partial(
             rank_sentences,
             reranker,

@@ -104,8 +104,8 @@ class Change:
         return text_digest(self.id, *trees)
 
     def judged(self, gold: GoldTree) -> Change:
-        """Return the change with scores against the gold tree, and with the gold tree's tags if
-        trees should get them."""
+        """Return the change with scores against the gold tree, and with its tags if ``gold`` gives
+        its tags to trees."""
         best_score = gold.score(self.best or _NO_TREE)
         return replace(
             self,

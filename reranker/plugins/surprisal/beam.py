@@ -61,7 +61,7 @@ class Step(NamedTuple):
     opened: Numbers
     """Brackets opened between the word before and this one."""
     closed: Numbers
-    """Brackets closed there."""
+    """Brackets closed between the word before and this one."""
 
     @property
     def total(self) -> float:
@@ -89,7 +89,8 @@ class Beam:
         self._beam: Numbers = np.zeros(1, np.int64)
 
     def read(self, word: int) -> Step:
-        """Continue with the next word of the sentence, a token of the vocabulary."""
+        """Read the next word of the sentence, a token of the vocabulary; return the beam after
+        it."""
         step = self._next(word, is_end=False)
         self._token = word
         return step

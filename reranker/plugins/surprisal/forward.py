@@ -70,7 +70,7 @@ class ForwardModels:
             *closings,
         }
         self.brackets: Numbers = np.array([*openings, *closings], dtype=np.int64)
-        """Per action: its token."""
+        """The token of each action."""
         self._not_words = torch.tensor([*self.brackets, self.vocabulary.eos, *sorted(rest)])
         assert {number[UNKNOWN_OPENING], number[UNKNOWN_CLOSING]} <= rest
 

@@ -19,7 +19,7 @@ _PRIOR = 4.0  # words after any opening, or closing, that count for each of them
 
 
 def lookahead(models: ForwardModels) -> NDArray[np.float32]:
-    """Return the result of ``_estimated``, kept for the next call."""
+    """Return the result of ``_estimated``, which is computed once per ensemble."""
     return models.kept.get("lookahead", lambda: _estimated(models))
 
 

@@ -36,16 +36,16 @@ class WordMeasures:
     entropy_before: float
     """Entropy of the beam's trees before the word, in nats."""
     entropy: float
-    """Entropy after it."""
+    """Entropy of the beam's trees after the word, in nats."""
     opened: float
     """Constituents that begin with the word."""
     open: float
-    """Constituents that are open after it."""
+    """Constituents that are open after the word."""
     closed: float
-    """Constituents that end with it (node count)."""
+    """Constituents that end with the word (node count)."""
     tokens: int = 1
     unknown: int = 0
-    """The number of its tokens outside the vocabulary."""
+    """The number of the word's tokens outside the vocabulary."""
     tree: str = ""
     """The most probable partial tree up to the word."""
 
@@ -81,7 +81,7 @@ class SentenceMeasures:
 
     @property
     def surprisal(self) -> float:
-        """Return -log P(words): the sum of all."""
+        """Return -log P(words): the sum of the words' surprisals."""
         return sum(word.surprisal for word in self.words) + self.end
 
 

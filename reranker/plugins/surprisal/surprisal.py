@@ -63,14 +63,14 @@ class SentenceSurprisal:
     """The measures of the words of a sentence."""
 
     number: int
-    """From 1."""
+    """The sentence's number, from 1."""
     source: TextSentence
     measures: SentenceMeasures | None
     """None if the sentence was not read."""
     unit: Unit
     rows_are: Rows = "word"
     problem: str | None = None
-    """Why it was not read."""
+    """The reason why the sentence was not read."""
     nbest: NBest | None = None
     """The list that was read in place of a text."""
 
@@ -90,7 +90,7 @@ class SentenceSurprisal:
 
     @property
     def scale(self) -> float:
-        """Return the units of a nat."""
+        """Return the number of units in a nat."""
         return 1 / math.log(2) if self.unit == "bits" else 1.0
 
     def rows(self) -> list[dict[str, Any]]:
@@ -195,7 +195,7 @@ class Surprisal(Job[Given, SentenceSurprisal]):
     def __init__(
         self, reader: SurprisalReader, threads: int = 1, settings: Identity | None = None
     ) -> None:
-        """Take ``settings``, those on which the answers depend besides the models."""
+        """Take the settings, besides the models, on which the answers depend."""
         self._reader, self._threads, self._settings = reader, threads, settings or {}
         self._number = 0
 

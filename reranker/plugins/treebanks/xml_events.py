@@ -21,9 +21,9 @@ class Event(NamedTuple):
     line: int
     name: str
     attributes: Mapping[str, str] | None
-    """None at the end."""
+    """The element's attributes; None at its end."""
     text: str = ""
-    """At the end: the text right before it."""
+    """The text right before the element's end; empty at its start."""
 
 
 class _Parser:

@@ -51,7 +51,7 @@ class ConfidenceTable:
             self._unseen = cross_validated(lists, weighing, folds)
 
     def format(self) -> str:
-        """Return the figures, or why there are none."""
+        """Return the figures, or the reason why there are none."""
         from reranker.plugins.tuning.confidence import FEWEST
 
         better = int(self._choices.is_better.sum())

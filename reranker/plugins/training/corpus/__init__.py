@@ -1,1 +1,1 @@
-"""What training reads: batches, trees on disk, word vectors."""
+"""The data of training: batches, trees on disk, word vectors."""

@@ -1,1 +1,1 @@
-"""What all kinds of runs share: settings, state, recipes, steps, the log."""
+"""The common part of all kinds of runs: settings, state, recipes, steps, the log."""

@@ -1,4 +1,4 @@
-"""The loss in nats of a batch, and the perplexity of many: what all kinds of runs measure."""
+"""The measures of all kinds of runs: the loss of a batch in nats, and the perplexity of many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `rerank train` is asked to do, besides the configuration of the model."""
+"""The settings of `rerank train`, besides the configuration of the model."""
 
 from __future__ import annotations
 
