@@ -15,7 +15,7 @@ from reranker.process.machine import available_cores
 from reranker.ranking.rankings import Rankings
 from reranker.text.conventions import Convention, convention_of
 from reranker.text.given import GivenText
-from reranker.text.splitting import Form
+from reranker.text.splitting import TextForm
 
 _loaded = ForkSafeCache()
 
@@ -23,7 +23,7 @@ _loaded = ForkSafeCache()
 def parse(
     text: GivenText,
     *,
-    form: Form = "text",
+    form: TextForm = "text",
     words: Convention | None = None,
     models: ModelNames | None = None,
     parser: Parser | str = "chart",

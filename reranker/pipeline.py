@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from reranker.ranking.rankings import Rankings
     from reranker.text.conventions import Convention
     from reranker.text.given import GivenText
-    from reranker.text.splitting import Form
+    from reranker.text.splitting import TextForm
 
 Candidates = Iterable["str | Tree | nltk.Tree"]
 
@@ -234,7 +234,7 @@ class Reranker(Ranker):
         self,
         text: GivenText,
         parser: Parser | str = "chart",
-        form: Form = "text",
+        form: TextForm = "text",
         weighing: Weighing | None = None,
         *,
         lm_weight: float | None = None,
@@ -282,7 +282,7 @@ class Reranker(Ranker):
         self,
         text: GivenText,
         parser: Parser | str = "chart",
-        form: Form = "text",
+        form: TextForm = "text",
         weighing: Weighing | None = None,
         *,
         lm_weight: float | None = None,

@@ -6,7 +6,7 @@ import argparse
 from typing import cast, get_args
 
 from reranker.text.conventions import CONVENTIONS
-from reranker.text.splitting import Form
+from reranker.text.splitting import TextForm
 from reranker.work.texts import TextSettings
 
 
@@ -44,5 +44,5 @@ def add_words(parser: argparse.ArgumentParser, scope: str = "") -> None:
 def settings(arguments: argparse.Namespace) -> TextSettings:
     """Return the settings that the flags describe; a command may lack some of the flags."""
     form = getattr(arguments, "form", "text")
-    form = cast(Form, form if form in get_args(Form) else "text")
+    form = cast(TextForm, form if form in get_args(TextForm) else "text")
     return TextSettings(form, arguments.words, arguments.longest, arguments.jobs)

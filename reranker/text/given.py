@@ -16,7 +16,7 @@ from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable, split_words
 from reranker.text.conventions import CONVENTIONS, Convention
 from reranker.text.reading import Text, TextSentence, other_than_text
-from reranker.text.splitting import Form
+from reranker.text.splitting import TextForm
 
 GivenText = str | Sequence[str] | Sequence[Sequence[str]]
 
@@ -63,7 +63,7 @@ def warn_about_words(text: str | list[str] | list[list[str]]) -> None:
 
 def sentences(
     text: GivenText,
-    form: Form = "text",
+    form: TextForm = "text",
     convention: Convention = "gum",
     longest: int = 200,
     *,
@@ -77,12 +77,15 @@ def sentences(
     Raises InputError for anything but a text, for an unknown form or convention, and if ``longest``
     is not a positive integer; KindError for text that looks like another kind of file.
     """
-    for name, value, known in (("form", form, get_args(Form)), ("words", convention, CONVENTIONS)):
+    for name, value, known in (
+        ("form", form, get_args(TextForm)),
+        ("words", convention, CONVENTIONS),
+    ):
         if value not in known:
             raise InputError(f"{name} must be {' or '.join(known)}, got {value!r:.40}")
     positive("longest", longest)
 
-    def read(text: str, form: Form, *, is_known: bool = True) -> Iterator[TextSentence]:
+    def read(text: str, form: TextForm, *, is_known: bool = True) -> Iterator[TextSentence]:
         # A byte order mark would be left out, and every offset would be one too small.
         if text.startswith(_BYTE_ORDER_MARK):
             text = " " + text[1:]
@@ -101,7 +104,7 @@ def sentences(
             raise KindError(f"text: not text: looks like {file_kind.described('text')}")
     for number, each in enumerate(given, 1):
         if isinstance(each, str):
-            kind: Form = "tokens" if form == "tokens" else "sentences"
+            kind: TextForm = "tokens" if form == "tokens" else "sentences"
             only = _one(each, read(_on_one_line(each), kind), number)
             other = other_than_text(printable(each))
             yield only._replace(problem=f"not text: looks like {other}") if other else only

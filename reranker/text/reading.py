@@ -18,7 +18,7 @@ from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.dialects.registry import recognise_by_a_line
 from reranker.nbest.words import printable
 from reranker.text.conventions import Convention
-from reranker.text.splitting import LONGEST, Form, Stretch, stretches
+from reranker.text.splitting import LONGEST, Stretch, TextForm, stretches
 from reranker.text.words import Word, fault, given_words, split_into_words
 from reranker.trees.tree import short_repr
 
@@ -74,7 +74,7 @@ class Text:
     def __init__(
         self,
         paths: Iterable[str | os.PathLike[str] | TextFile],
-        form: Form = "text",
+        form: TextForm = "text",
         convention: Convention = "gum",
         longest: int = 200,
         *,

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from reranker.text.conventions import Convention, full_stops, is_english
 from reranker.text.ends import end_table
 
-Form = Literal["text", "sentences", "tokens"]
+TextForm = Literal["text", "sentences", "tokens"]
 """Running text; one sentence per line; one sentence per line with a space between words."""
 
 LONGEST = 1 << 15
@@ -60,7 +60,7 @@ class _Block(NamedTuple):
 
 
 def stretches(
-    pieces: Iterable[str], form: Form, convention: Convention = "gum"
+    pieces: Iterable[str], form: TextForm, convention: Convention = "gum"
 ) -> Iterator[Stretch]:
     """Yield the sentences of a text that arrives in lines, long ones in pieces
     (``TextFile.pieces``).
@@ -86,7 +86,7 @@ def stretches(
 
 
 def _sentences(
-    block: _Block, form: Form, is_cut: bool, ends_of: Callable[[str], Iterator[int]]
+    block: _Block, form: TextForm, is_cut: bool, ends_of: Callable[[str], Iterator[int]]
 ) -> Generator[Stretch, None, tuple[int, bool]]:
     """Yield the sentences of a block; ``is_cut`` says that the block begins inside a sentence that
     was cut. Return the number of characters consumed, and whether the rest begins inside a cut

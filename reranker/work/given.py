@@ -14,7 +14,7 @@ from reranker.parsers.running import ParsedLists
 from reranker.text.conventions import Convention
 from reranker.text.given import sentences as sentences_of
 from reranker.text.reading import TextSentence
-from reranker.text.splitting import Form
+from reranker.text.splitting import TextForm
 from reranker.trees.tree import Tree
 from reranker.work.loop import Source, run
 from reranker.work.parses import Parses
@@ -37,7 +37,7 @@ def answers(job: TreeJob[A], sentences: Iterable[TreeSentence]) -> list[A]:
 
 def given_trees(
     text: str | Iterable[Tree | nltk.Tree],
-    form: Form,
+    form: TextForm,
     words: Convention,
     parser: Parser | str,
     parser_model: str,
@@ -67,7 +67,7 @@ def given_trees(
         yield trees.of(nbest, number)
 
 
-def _read(text: str, form: Form, words: Convention) -> Iterator[TextSentence]:
+def _read(text: str, form: TextForm, words: Convention) -> Iterator[TextSentence]:
     for sentence in sentences_of(text, form, words):
         if sentence.warning:
             logger.warning("%s", sentence.warning)

@@ -23,7 +23,7 @@ from reranker.process.machine import available_cores
 from reranker.ranking import Ranking
 from reranker.text.conventions import Convention, convention_of
 from reranker.text.reading import CUT, Text, TextSentence, refuse_other_than_text
-from reranker.text.splitting import LONGEST, Form
+from reranker.text.splitting import LONGEST, TextForm
 from reranker.work.loop import Identity, Source
 from reranker.work.nbest_files import log_rejected
 
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 class TextSettings:
     """The settings for splitting text into sentences, and the number parsed at once."""
 
-    form: Form = "text"
+    form: TextForm = "text"
     words: Convention | None = None
     """None: the convention of the language."""
     longest: int = 200

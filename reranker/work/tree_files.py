@@ -22,7 +22,7 @@ from reranker.nbest.dialects.registry import recognise
 from reranker.nbest.words import printable
 from reranker.parsers.choice import ParserChoice
 from reranker.text.reading import refuse_other_than_text
-from reranker.text.splitting import Form
+from reranker.text.splitting import TextForm
 from reranker.trees.treebank import Remarks, TreeReader, TreeText, treebank_files
 from reranker.work.loop import Counts, Identity, Job, Source
 from reranker.work.nbest_files import log_rejected, reading_identity
@@ -245,7 +245,7 @@ class TreeFiles(Source[TreeSentence]):
 
     def _parsed(self, sources: Iterable[File]) -> Iterator[TreeSentence]:
         settings = self._settings
-        form: Form = settings.form if settings.form in ("sentences", "tokens") else "text"
+        form: TextForm = settings.form if settings.form in ("sentences", "tokens") else "text"
         text = ParsedText(sources, replace(settings.text, form=form), settings.choice)
         self._open.callback(text.close)
         temperature = settings.temperature or text.temperature

@@ -27,10 +27,10 @@ with atheris.instrument_imports():
     from reranker.parsers.running import ParsedLists
     from reranker.text.conventions import Convention
     from reranker.text.reading import Text, TextSentence
-    from reranker.text.splitting import Form
+    from reranker.text.splitting import TextForm
     from reranker.trees.tree import Tree
 
-FORMS: tuple[Form, ...] = ("text", "sentences", "tokens")
+FORMS: tuple[TextForm, ...] = ("text", "sentences", "tokens")
 CONVENTIONS: tuple[Convention, ...] = ("gum", "wsj")
 NAMES = ("auto", *FORMATS)
 

@@ -26,7 +26,7 @@ from reranker.nbest.words import check_words, escaped
 from reranker.outputs.conllu import from_conllu
 from reranker.text.conventions import Convention
 from reranker.text.reading import Text, other_than_text
-from reranker.text.splitting import Form
+from reranker.text.splitting import TextForm
 from reranker.trees.linearize import linearize_text
 from reranker.trees.splitting import split_trees
 from reranker.trees.tree import Tree
@@ -118,7 +118,7 @@ def _recognised(name: str, text: str) -> None:
     most_shown(load(name).candidate_texts(_lines(text)))
 
 
-def _text(form: Form, convention: Convention, text: str) -> None:
+def _text(form: TextForm, convention: Convention, text: str) -> None:
     for sentence in Text([_file(text)], form, convention, is_known=True):
         assert sentence.origin
 

@@ -10,7 +10,7 @@ from reranker.parsers.parser import Parser
 from reranker.plugins.clauses import clause
 from reranker.plugins.clauses.clause import LABELS, Clause, Range
 from reranker.text.conventions import Convention
-from reranker.text.splitting import Form
+from reranker.text.splitting import TextForm
 from reranker.trees.patterns.pattern import Pattern
 from reranker.trees.tree import Tree
 from reranker.work.given import answers, given_trees
@@ -88,7 +88,7 @@ class FindClauses(TreeJob[Found]):
 def clauses(
     text: str | Iterable[Tree | nltk.Tree],
     *,
-    form: Form = "text",
+    form: TextForm = "text",
     words: Convention = "gum",
     parser: Parser | str = "chart",
     parser_model: str = "",

@@ -9,7 +9,7 @@ from reranker.files.table import data_frame
 from reranker.parsers.parser import Parser
 from reranker.plugins.measure.measures import Counted, Difference, Row, Totals, differences
 from reranker.text.conventions import Convention
-from reranker.text.splitting import Form
+from reranker.text.splitting import TextForm
 from reranker.trees.tree import Tree
 from reranker.work.given import answers, given_trees
 from reranker.work.parses import Parses
@@ -62,7 +62,7 @@ class Measurement:
 def measure(
     text: str | Iterable[Tree | nltk.Tree],
     *,
-    form: Form = "text",
+    form: TextForm = "text",
     words: Convention = "gum",
     parser: Parser | str = "chart",
     parser_model: str = "",

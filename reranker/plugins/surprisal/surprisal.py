@@ -32,7 +32,7 @@ from reranker.process.forks import ForkSafeCache, submitted
 from reranker.text.conventions import Convention, convention_of
 from reranker.text.given import GivenText, checked_text, sentences, warn_about_words
 from reranker.text.reading import TextSentence
-from reranker.text.splitting import Form
+from reranker.text.splitting import TextForm
 from reranker.trees.tree import quoted
 from reranker.work import loop
 from reranker.work.loop import Identity, Job, Source
@@ -255,7 +255,7 @@ class Surprisals(ListSink[SentenceSurprisal]):
 def surprisal(
     text: GivenText,
     *,
-    form: Form = "text",
+    form: TextForm = "text",
     words: Convention | None = None,
     models: ModelNames | None = None,
     beam: int = 100,

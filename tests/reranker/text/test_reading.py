@@ -12,7 +12,7 @@ import pytest
 from reranker.errors import InputError
 from reranker.text.conventions import Convention
 from reranker.text.reading import Text
-from reranker.text.splitting import Form
+from reranker.text.splitting import TextForm
 
 
 def test_lines_that_cannot_be_parsed_are_named(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_lines_that_cannot_be_parsed_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["tokens", "sentences"])
 @pytest.mark.parametrize("convention", ["gum", "spaced"])
 def test_a_line_with_nothing_to_see_is_named(
-    form: Form, convention: Convention, tmp_path: Path
+    form: TextForm, convention: Convention, tmp_path: Path
 ) -> None:
     path = tmp_path / "t.txt"
     path.write_text("Yes\n\u200b\n\u200b \u2060\n", encoding="utf-8")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reranker.text.ends import end_table
-from reranker.text.splitting import LONGEST, Form, stretches
+from reranker.text.splitting import LONGEST, TextForm, stretches
 
 TEXT = """A Title
 
@@ -98,7 +98,7 @@ def test_a_sentence_a_line() -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "sentences"])
-def test_what_never_ends_is_cut_at_white_space_and_nothing_is_lost(form: Form) -> None:
+def test_what_never_ends_is_cut_at_white_space_and_nothing_is_lost(form: TextForm) -> None:
     text = "word " * 30_000 + "x" * 2 * LONGEST
     found = list(stretches((text[at : at + 8192] for at in range(0, len(text), 8192)), form))
     assert all(each.is_cut for each in found)
@@ -108,7 +108,7 @@ def test_what_never_ends_is_cut_at_white_space_and_nothing_is_lost(form: Form) -
 
 
 @pytest.mark.parametrize("form", ["text", "sentences", "tokens"])
-def test_the_rest_of_what_is_cut_is_no_sentence_but_the_next_one_is(form: Form) -> None:
+def test_the_rest_of_what_is_cut_is_no_sentence_but_the_next_one_is(form: TextForm) -> None:
     long, end = "a " * (LONGEST // 2), "b c d.\n"
     lines = [long, end, "\n", "It is.\n"] if form == "text" else [long, end, "It is.\n"]
     found = [(each.text[-6:], each.is_cut) for each in stretches(lines, form)]
@@ -125,14 +125,14 @@ def test_the_rest_of_what_is_cut_is_no_sentence_but_the_next_one_is(form: Form) 
         ("text", "\x1cab.\n\xa0\nIt is.\x1d\n\n \u3000", ["\x1cab.", "It is.\x1d"]),
     ],
 )
-def test_white_space_that_is_a_word_is_kept(form: Form, text: str, expected: list[str]) -> None:
+def test_white_space_that_is_a_word_is_kept(form: TextForm, text: str, expected: list[str]) -> None:
     found = list(stretches(io.StringIO(text, newline="\n"), form))
     assert [each.text for each in found] == expected
     assert all(text.startswith(each.text, each.start) for each in found)
 
 
 @pytest.mark.parametrize("form", ["text", "sentences", "tokens"])
-def test_the_mark_before_the_second_of_two_files_belongs_to_no_word(form: Form) -> None:
+def test_the_mark_before_the_second_of_two_files_belongs_to_no_word(form: TextForm) -> None:
     text = "It is.\n\ufeffIt is.\n\ufeff\n"
     found = list(stretches(io.StringIO(text, newline="\n"), form))
     assert [(each.text, each.start) for each in found] == [("It is.", 0), ("It is.", 8)]
