@@ -25,8 +25,8 @@ UNSPACED = re.compile(
 """A character of Chinese, Japanese, Thai, Lao, Burmese or Khmer: no spaces between words."""
 JOINERS = "\u200c\u200d"
 """Invisible characters that are part of the spelling in Persian and Indian scripts."""
-# Zero-width spaces, soft hyphens, and marks of direction, which control the display.
-_INVISIBLE = re.compile("[\u200b\u2060\ufeff\u00ad\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+INVISIBLE = re.compile("[\u200b\u2060\ufeff\u00ad\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""A zero-width space, a soft hyphen, or a mark of direction, which controls the display."""
 _BRACKET = re.compile("-[LR][RSC]B-")
 _LONGEST_NORMALISED = 200  # characters: more than any word has
 
@@ -63,7 +63,7 @@ def composed(word: str) -> str:
     """
     if word.isascii():
         return word
-    return normalised("NFC", _INVISIBLE.sub("", word)) or word
+    return normalised("NFC", INVISIBLE.sub("", word)) or word
 
 
 def normalised(form: Literal["NFC", "NFKC"], word: str) -> str:
@@ -79,7 +79,7 @@ def normalised(form: Literal["NFC", "NFKC"], word: str) -> str:
 
 def is_invisible(word: str) -> bool:
     """Return whether a word has no visible character: only zero-width spaces, for instance."""
-    return not _INVISIBLE.sub("", word)
+    return not INVISIBLE.sub("", word)
 
 
 def is_right_to_left(words: Iterable[str]) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from reranker.files.text import encoding_fault
-from reranker.languages import composed, is_invisible
+from reranker.languages import INVISIBLE, composed, is_invisible
 from reranker.nbest.words import escaped
 from reranker.text.conventions import UNESCAPED, Convention, is_english, tokens
+from reranker.text.whole_words import ADDRESS, whole_words
 
 if TYPE_CHECKING:
     from nltk.tokenize import NLTKWordTokenizer
@@ -21,6 +22,7 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _STRAIGHT = str.maketrans(
     dict.fromkeys("\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}", '"')
     | dict.fromkeys("\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    | dict.fromkeys("\N{MODIFIER LETTER APOSTROPHE}\N{FULLWIDTH APOSTROPHE}", "'")
 )
 # nltk leaves these joined to their neighbours; English treebanks split them off, like semicolons.
 _FOR_NLTK = _STRAIGHT | str.maketrans(
@@ -39,17 +41,8 @@ _UNUSABLE = re.compile("[\ud800-\udfff\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _WORD = re.compile(r"\S+", re.ASCII)
 _SPACE = re.compile(r"\s")
 
-# An address of a web page or of mail: one word, without the punctuation behind it.
-_ADDRESS = re.compile(
-    r"(?:\b(?:https?|ftp)://|\bwww\.)[^\s<>\"]*[\w/]|\b[\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)+",
-    re.IGNORECASE,
-)
-# The second part is text that could be a name before an @ but is not, up to the next web page. One
-# match skips it; else the search would begin again at every hyphen of `a-a-a-...`.
-_ADDRESS_OR_NONE = re.compile(
-    rf"({_ADDRESS.pattern})|\b(?:\w+|[.+-])(?:(?!https?://|ftp://|www\.)\w+|[.+-])*",
-    re.IGNORECASE,
-)
+# Clitics before others, which nltk leaves joined: I'd've, y'all'd've.
+_INNER_CLITIC = re.compile(r"(?<=\w)(?:n't|'(?:d|ll|s|m|re|ve))(?='|\Z)", re.IGNORECASE)
 _JOINTS = re.compile("(?<=\\w)[-/\N{HYPHEN}\N{EN DASH}](?=\\w)")
 # Prefixes that GUM and CRAFT leave joined with a hyphen more often than not.
 _PREFIXES = frozenset(
@@ -114,19 +107,25 @@ def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
     >>> [word.text for word in split_into_words("Anak-anak lapar (katanya).", "id")]
     ['Anak', '-', 'anak', 'lapar', '-LRB-', 'kata', 'nya', '-RRB-', '.']
     """
-    straight = _usable(text).translate(_FOR_NLTK if is_english(convention) else UNESCAPED)
-    straight = _ADDRESS_OR_NONE.sub(
-        lambda match: "x" * len(match[0]) if match[1] else match[0], straight
-    )
-    if is_english(convention):
-        found: Iterable[str] = _tokenizer().tokenize(straight)
-    else:
-        found = tokens(straight, convention)
+    english = is_english(convention)
+    visible, places = _visible(text) if english else (text, None)
+    straight = _usable(visible).translate(_FOR_NLTK if english else UNESCAPED)
+    whole = [*whole_words(straight)] if english else [m.span() for m in ADDRESS.finditer(straight)]
+    straight = _masked(straight, whole)
+    found = _tokenizer().tokenize(straight) if english else tokens(straight, convention)
     spans: Iterable[Word] = _aligned(found, straight)
+    if english:
+        spans = (part for span in spans for part in _without_clitics(span))
+    if whole:
+        spans = _cut(spans, whole)
     if convention in ("gum", "id"):
-        spans = (part for span in spans for part in _parts(span, text, convention == "gum"))
-    words = (Word(_spelled(word, text, convention), word.start, word.end) for word in spans)
-    return [word for word in words if is_english(convention) or not is_invisible(word.text)]
+        kept = {begin for begin, _ in whole}
+        prefixes = _PREFIXES if convention == "gum" else frozenset[str]()
+        spans = (part for span in spans for part in _parts(span, visible, kept, prefixes))
+    words = [Word(_spelled(word, visible, convention), word.start, word.end) for word in spans]
+    if places is not None:
+        return [Word(text, places[start], places[end - 1] + 1) for text, start, end in words]
+    return words if english else [word for word in words if not is_invisible(word.text)]
 
 
 def tree_word(token: str) -> str:
@@ -190,16 +189,63 @@ def _next_word(text: str, place: int) -> int:
     return place
 
 
-def _parts(word: Word, text: str, has_prefixes: bool) -> Iterator[Word]:
-    """Yield the parts of a word split at hyphens and slashes, which are words themselves.
-    Addresses, and English words with a prefix, stay whole."""
-    address = _ADDRESS.match(text, word.start, word.end)
+def _visible(text: str) -> tuple[str, Sequence[int] | None]:
+    """Return the text without invisible characters, and the places of the others, None if there
+    are none."""
+    if text.isascii() or not INVISIBLE.search(text):
+        return text, None
+    places = [place for place, each in enumerate(text) if not INVISIBLE.match(each)]
+    return "".join(text[place] for place in places), places
+
+
+def _without_clitics(word: Word) -> Iterator[Word]:
+    """Yield a word, and each clitic at its end as a word."""
+    first = _INNER_CLITIC.search(word.text)
+    place = 0
+    while first is not None and first.start() > place:
+        yield Word(word.text[place : first.start()], word.start + place, word.start + first.start())
+        place = first.start()
+        first = _INNER_CLITIC.search(word.text, place + 1)
+    yield Word(word.text[place:], word.start + place, word.end) if place else word
+
+
+def _masked(text: str, whole: Iterable[tuple[int, int]]) -> str:
+    """Return the text with letters in place of whole words, which the tokeniser leaves together."""
+    parts, last = [], 0
+    for begin, end in whole:
+        parts += [text[last:begin], "x" * (end - begin)]
+        last = end
+    return "".join([*parts, text[last:]])
+
+
+def _cut(words: Iterable[Word], whole: Iterable[tuple[int, int]]) -> Iterator[Word]:
+    """Yield the words, cut where whole ones begin and end."""
+    edges = iter([edge for span in whole for edge in span])
+    edge = next(edges, None)
+    for word in words:
+        start = word.start
+        while edge is not None and edge < word.end:
+            if edge > start:
+                yield Word(word.text[start - word.start : edge - word.start], start, edge)
+                start = edge
+            edge = next(edges, None)
+        yield Word(word.text[start - word.start :], start, word.end)
+
+
+def _parts(
+    word: Word, text: str, kept: Collection[int], prefixes: Collection[str]
+) -> Iterator[Word]:
+    """Yield the parts of a word split at hyphens and slashes, which are words themselves. Words
+    that begin in ``kept``, and words with a prefix, stay whole."""
     start = word.start
-    for joint in _JOINTS.finditer(text, address.end() if address else start, word.end):
+    if start in kept:
+        yield word
+        return
+    for joint in _JOINTS.finditer(text, start, word.end):
         place = joint.start()
         before, sign, after = text[start:place], text[place], text[place + 1]
         is_number = text[place - 1].isdigit() and after.isdigit()
-        is_prefix = has_prefixes and sign == "-" and before.lower() in _PREFIXES
+        is_prefix = sign == "-" and before.lower() in prefixes
         if is_prefix or (sign == "/" and is_number):
             continue
         yield Word(before, start, place)
