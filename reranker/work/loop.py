@@ -19,15 +19,15 @@ Identity = dict[str, Any]
 identity."""
 
 
-class Sentence(Protocol):
+class Resumable(Protocol):
     """A sentence that is recognised when it is read again."""
 
     def digest(self) -> str:
         """Return a digest of the sentence's input."""
 
 
-S = TypeVar("S", bound=Sentence)
-S_co = TypeVar("S_co", bound=Sentence, covariant=True)
+S = TypeVar("S", bound=Resumable)
+S_co = TypeVar("S_co", bound=Resumable, covariant=True)
 A = TypeVar("A")
 A_contra = TypeVar("A_contra", contravariant=True)
 T = TypeVar("T")

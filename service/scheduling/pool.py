@@ -44,7 +44,7 @@ class Reply(NamedTuple):
 
 
 @dataclass(eq=False)
-class Reading:
+class ReadingTask:
     """A body that a client wants to have read."""
 
     client: str
@@ -75,7 +75,7 @@ class Pool:
         ]
         self._lost = lost
         self._changed = threading.Condition()
-        self._readings: FairQueue[Reading] = FairQueue()
+        self._readings: FairQueue[ReadingTask] = FairQueue()
         self.is_closed = False
         metrics.reading_busy.labels(name).set_function(lambda: self.count(True))
         metrics.reading_waiting.labels(name).set_function(lambda: self.count(False))
@@ -93,7 +93,7 @@ class Pool:
         """Return the reply of the child that reads a body, with at most ``seconds`` of CPU time.
         The reading is cancelled with the caller. Raises the child's errors, the error that ``lost``
         returns, and RequestError 503 once the pool is closed."""
-        reading = Reading(client, (body, seconds))
+        reading = ReadingTask(client, (body, seconds))
         with self._changed:
             if self.is_closed:
                 raise draining()
@@ -143,7 +143,7 @@ class Pool:
                 done()
             del done, result
 
-    def _do(self, reading: Reading, place: int) -> Reply:
+    def _do(self, reading: ReadingTask, place: int) -> Reply:
         child = self.children[place]
         started, reply = time.monotonic(), Reply(None, [])
         used = 0.0  # seconds of CPU time
@@ -169,7 +169,7 @@ class Pool:
                 self._readings.charge(reading, used or time.monotonic() - started)
         return reply
 
-    def _next(self) -> Reading | None:
+    def _next(self) -> ReadingTask | None:
         """Wait for a body; return None once the pool is closed."""
         with self._changed:
             while not self.is_closed:
@@ -184,7 +184,7 @@ class Pool:
                     return reading
         return None
 
-    def _next_to_begin(self) -> Reading | None:
+    def _next_to_begin(self) -> ReadingTask | None:
         """Return the next body of a client that holds no child, if there is one."""
         held = {reading.client for reading in self._readings if reading.is_begun}
         return self._readings.next(

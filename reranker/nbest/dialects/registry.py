@@ -40,7 +40,7 @@ class Dialect:
     """True if the head must reach the first blank line, since blank lines may end lists."""
 
 
-class Entry(NamedTuple):
+class DialectEntry(NamedTuple):
     """A dialect as far as it is known without its file."""
 
     target: str  # file:object
@@ -53,56 +53,56 @@ class Entry(NamedTuple):
 
 
 DIALECTS = {
-    "jsonl": Entry(
+    "jsonl": DialectEntry(
         "json_lines:JSONL",
         "one JSON object a sentence, ours (docs/formats.md)",
         recognition.is_json,
         shows_in_a_line=True,
     ),
-    "fairseq": Entry(
+    "fairseq": DialectEntry(
         "fairseq:FAIRSEQ",
         "S-id, H-id, P-id lines of fairseq-generate, linearised trees",
         recognition.is_fairseq,
         shows_in_a_line=True,
     ),
-    "rnng": Entry(
+    "rnng": DialectEntry(
         "rnng:RNNG",
         "id ||| score ||| tree, with or without part-of-speech nodes",
         recognition.is_rnng,
     ),
-    "corenlp": Entry(
+    "corenlp": DialectEntry(
         "corenlp:CORENLP",
         "CoreNLP's k-best trees and text output, Stanza's CoNLL-U",
         recognition.is_corenlp,
         shows_in_a_line=True,
     ),
-    "bllip": Entry(
+    "bllip": DialectEntry(
         "counted:BLLIP",
         "BLLIP/Charniak: N<TAB>id, then scores and trees; also its Python interface's",
         lambda head: recognition.is_counted(head, with_id=True),
     ),
-    "choe-charniak": Entry(
+    "choe-charniak": DialectEntry(
         "counted:CHOE_CHARNIAK",
         "N, then N trees, each after its loss or not",
         lambda head: recognition.is_counted(head, with_id=False),
     ),
-    "berkeley": Entry(
+    "berkeley": DialectEntry(
         "berkeley:BERKELEY",
         "score and tree on a line, a blank line after each list",
         recognition.is_berkeley,
     ),
-    "seq2seq": Entry(
+    "seq2seq": DialectEntry(
         "seq2seq:SEQ2SEQ",
         "linearised trees, one per line, in lists after a count or before a blank line",
         recognition.is_seq2seq,
     ),
-    "opennmt": Entry(
+    "opennmt": DialectEntry(
         "seq2seq:OPENNMT",
         "linearised trees, --beam K lines a sentence",
         lambda head: False,
         needs_beam=True,
     ),
-    "trees": Entry(
+    "trees": DialectEntry(
         "trees:TREES",
         "one tree per sentence, on a line or pretty-printed",
         recognition.are_trees,

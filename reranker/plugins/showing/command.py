@@ -15,7 +15,7 @@ from reranker.files.visible import counted, visible
 from reranker.outputs.form import Form
 from reranker.plugins.showing.changes import Change
 from reranker.plugins.showing.pictures import Pictures
-from reranker.plugins.showing.sentences import Changes, Show, Summary
+from reranker.plugins.showing.sentences import Changes, ChangeSummary, Show
 from reranker.process.flags import whole_number
 from reranker.trees.picture import KINDS, check_installed
 from reranker.trees.treebank import treebank_files
@@ -113,7 +113,7 @@ class _Drawings(Form[Change]):
 
     is_table = is_painted = True
 
-    def __init__(self, width: int | None, summary: Summary | None) -> None:
+    def __init__(self, width: int | None, summary: ChangeSummary | None) -> None:
         self._width, self._summary = width, summary
         self._has_colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 

@@ -96,7 +96,7 @@ class Show(Job[Change, Change | None]):
         ``has_unchanged`` draws those whose best tree is the parser's first, too."""
         self._file, self._names, self._gold = file, dict.fromkeys(names), gold
         self._has_unchanged = has_unchanged
-        self.summary = Summary()
+        self.summary = ChangeSummary()
 
     def answers(self, sentences: Iterable[Change]) -> Iterator[tuple[Change, Change | None]]:
         """Yield the sentences in order, but those that are named by their numbers at the end: a
@@ -155,7 +155,7 @@ class Show(Job[Change, Change | None]):
             raise InputError(f"{gold.name}: more gold trees than sentences")
 
 
-class Summary:
+class ChangeSummary:
     """A count of sentences, with the brackets that corpus F1 and its p-value need."""
 
     def __init__(self) -> None:
