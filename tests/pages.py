@@ -22,16 +22,20 @@ from typing import NamedTuple
 import nbformat
 from nbclient import NotebookClient
 
+from reranker.checkpoints.installed import installed_models
+from reranker.files.table import grid
 from tests.checkout import ROOT
 from tests.shell import environment, newcomers_directory, shell
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_MODELS = re.compile(r"(?<=^<!-- models -->\n\n)(?:\|.*\n)*", re.MULTILINE)
 _VOLATILE = re.compile(r" at 0x[0-9a-f]+")
 
 
-# README's blocks that are left out: installing, and blocks that other tests run (tests/service
-# starts the server for curl, tests/reranker/plugins/adapting/test_command.py has a parser).
-_NOT_RUN = ("git clone", "curl ", "rerank adapt ", "rerank serve")
+# README's blocks that are left out: installing, what .ci/run runs, and blocks that other tests run
+# (tests/service starts the server for curl, tests/reranker/plugins/adapting/test_command.py has a
+# parser).
+_NOT_RUN = ("git clone", "make ", "curl ", "rerank adapt ", "rerank serve")
 # Training for an hour on a treebank, in a second.
 _SHORTER = {"--budget 60": "--epochs 1", "--config small": "--config tiny"}
 
@@ -46,7 +50,9 @@ class Example(NamedTuple):
 def pages() -> list[Path]:
     """Return README and the pages of docs/ that have an example with an output."""
     every = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return [page for page in every if any(examples(page))]
+    return [
+        page for page in every if any(examples(page)) or _MODELS.search(page.read_text("utf-8"))
+    ]
 
 
 def notebooks() -> list[Path]:
@@ -85,7 +91,7 @@ def _commands(block: re.Match[str]) -> Iterator[Example]:
 def renewed(page: Path, directory: Path) -> str:
     """Return the page with the current outputs of its examples. Raises CalledProcessError for an
     example without output that fails."""
-    text = page.read_text("utf-8")
+    text = with_models(page.read_text("utf-8"))
     here = newcomers_directory(directory)
     gold = (ROOT / "examples" / "gold.mrg").read_bytes()
     for name in ("train.mrg.gz", "dev.mrg.gz"):
@@ -102,6 +108,39 @@ def renewed(page: Path, directory: Path) -> str:
             parts += [text[done : place[0]], ran.stdout or failure]
             done = place[1]
     return "".join([*parts, text[done:]])
+
+
+def with_models(text: str) -> str:
+    """Return the text of a page with the table of models, if it has one, as the files of ckpt/ are
+    described now."""
+    return _MODELS.sub(lambda _: _models_table(), text)
+
+
+def _models_table() -> str:
+    lists, terms = "", ""
+    rows: list[tuple[str, ...]] = []
+    for each in installed_models():
+        terms = each.about.get("terms", terms)  # else those of the folder's ensemble
+        own: list[str] = []
+        lists_f1: list[str] = []
+        first: list[str] = []
+        for score in each.about.get("f1", ()):
+            name, is_list = score["set"].split()[0], score["set"].endswith("BLLIP")
+            (lists_f1 if is_list else own).append(f"{name} {score['reranked']:.2f}")
+            first += [f"{score['parser']:.2f}"] * is_list
+        lists = lists or ", ".join(first)
+        cost = each.about.get("milliseconds")
+        cells = (
+            f"`{each.name}`{'' if rows else ', the default'}",
+            each.about["description"],
+            ", ".join(own),
+            ", ".join(lists_f1),
+            "" if cost is None else f"{cost:g} ms",
+            terms.partition(";")[0],
+        )
+        rows.append(cells)
+    heads = ("`--models`", "", "F1", f"F1 of BLLIP's lists ({lists} before)", "time", "terms")
+    return grid(heads, rows) + "\n"
 
 
 def pictures(directory: Path) -> dict[Path, bytes]:

@@ -17,7 +17,15 @@ import pytest
 import reranker
 from reranker.commands.main import command_names, command_parser
 from tests.checkout import ROOT
-from tests.pages import examples, notebooks, pages, pictures, renewed, renewed_notebook
+from tests.pages import (
+    examples,
+    notebooks,
+    pages,
+    pictures,
+    renewed,
+    renewed_notebook,
+    with_models,
+)
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [
@@ -97,6 +105,23 @@ def test_pages_with_examples_are_found() -> None:
     counts = {page.name: sum(1 for _ in examples(page)) for page in pages()}
     assert counts["README.md"] >= 7
     assert counts["grep.md"] == 6 and counts["complexity.md"] == 3 and counts["surprisal.md"] == 1
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", DOCS / "models.md"], ids=lambda page: page.name
+)
+def test_the_table_of_models_is_that_of_their_files(page: Path) -> None:
+    """Otherwise: make outputs."""
+    text = page.read_text("utf-8")
+    assert with_models(text) == text and "\n| `best`, the default |" in text
+
+
+def test_a_fresh_clone_needs_two_commands_and_ci_runs_the_second() -> None:
+    found = re.search(r"^```sh\n(make demo)\b.*\n(make test)\b.*\n```$", README, re.MULTILINE)
+    assert found and README.index(found[0]) < README.index("## Text in, tree out")
+    assert (ROOT / ".ci" / "run").read_text("utf-8").endswith(f" {found[2]}\n")
+    for command in found.groups():
+        subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
 
 
 def test_every_command_has_a_page_and_a_row() -> None:
