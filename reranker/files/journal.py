@@ -9,8 +9,8 @@ of its input. A kill can leave either with an incomplete end; resuming cuts both
 sentence that is complete in both.
 
 Only a process that has claimed ``NAME`` touches them, and only if the journal is one of ours and
-``NAME.part`` begins with what it describes. Ours always does: both are created with the first
-answer in them, the journal first.
+``NAME.part`` begins with what it describes. A ``NAME.part`` of ours always does: both files are
+created with the first answer in them, the journal first.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class AnswerOutput:
 
     def resumed(self, inputs: Iterable[str]) -> Iterator[AnswerCounts]:
         """Yield the sentences that an interrupted run had already written, in order; ``inputs`` are
-        the digests of all sentences' inputs, of which equally many are consumed.
+        the digests of all sentences' inputs; one is read for each sentence that is yielded.
 
         Raises InputError if they differ from those of the interrupted run.
         """

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 LEAST_PROBABILITY = 1e-3
 
 Repair = bool | Literal["authors"]
-"""The repair of broken candidates; ``authors`` repairs those of seq2seq parsers as their authors
-do."""
+"""The repair of broken candidates; ``authors`` repairs the candidates of seq2seq parsers as the
+parsers' authors do."""
 
 Order = Literal["given", "score", "frequency"]
 """The order of a list's candidates: as the parser gave them, best first; or, for samples, which

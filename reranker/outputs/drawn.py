@@ -136,7 +136,7 @@ def _tags(candidate: Candidate) -> tuple[str, ...]:
 
 
 def _brackets(tokens: Sequence[str], probabilities: _Probabilities | None) -> list[_Bracket]:
-    """Return the brackets of a linearised tree, parents before children; those without a common
+    """Return the brackets of a linearised tree, parents before children; brackets without a common
     parent get one."""
     found = [_Bracket("TOP", 0)]
     enclosing = [found[0]]

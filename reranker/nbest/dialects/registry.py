@@ -41,7 +41,7 @@ class Dialect:
 
 
 class DialectEntry(NamedTuple):
-    """A dialect as far as it is known without its file."""
+    """The part of a dialect that is known before its file is imported."""
 
     target: str  # file:object
     description: str  # one line for users

@@ -17,8 +17,8 @@ _LONGEST = 8  # words of a nucleus
 
 
 class Index:
-    """Counts of a treebank. A nucleus is a constituent's words with those before and behind it, one
-    of each, in lower case."""
+    """Counts of a treebank. A nucleus is the words of a constituent in lower case, with the word
+    before and the word after them."""
 
     def __init__(self, context: int = 1) -> None:
         """Take the number of words before and behind that belong to a nucleus: 0 or 1."""

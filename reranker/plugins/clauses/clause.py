@@ -59,9 +59,9 @@ class Clause(NamedTuple, Generic[Place]):
 def placed(
     clause: Clause[Range], place: Callable[[Range], Other], known: Probabilities | None
 ) -> Clause[Other]:
-    """Return the clause with other places than words, and with its probability: the sum of those of
-    its brackets over ``LABELS``, divided by how many ``labels`` it has, since brackets around the
-    same words are one clause; no less than the greatest."""
+    """Return the clause with other places than words, and with its probability. Brackets around the
+    same words are one clause, so this is the sum of the probabilities of its brackets over
+    ``LABELS``, divided by the number of its ``labels``, and no less than the greatest of them."""
     own, predicate = (tuple(map(place, each)) for each in (clause.own, clause.predicate))
     subject = None if clause.subject is None else place(clause.subject)
     probability = None

@@ -75,8 +75,8 @@ class _Json(Rows[Found]):
 
 
 class _Clauses(Rows[Found]):
-    """A row for each clause, with its words and those of its parts; parts are separated by an
-    ellipsis where words of others are between them."""
+    """A row for each clause, with its words and the words of its parts. An ellipsis stands where
+    words of other clauses are left out."""
 
     _COLUMNS = (
         *("file", "line", "clause", "parent", "kind", "labels", "finite", "probability"),

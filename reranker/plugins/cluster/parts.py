@@ -328,7 +328,7 @@ class ClusterOutcome:
 
     records: dict[str, FinishedShard]  # the records of complete shards, by name
     failed: dict[str, str] = field(default_factory=dict)
-    """The shards that could not be read, by name, and why."""
+    """The reasons why shards could not be read, by the names of these."""
     sentences: int = 0  # the number of sentences that this run ranked
     computing: float = 0.0  # the core-seconds that actors took for these
     startup: float = 0.0  # seconds until the first block was ranked, or found

@@ -238,7 +238,8 @@ class Converter(_Actor):
 def joined(
     shard: Shard, out: str, firsts: Sequence[int], warnings: list[str], faults: int
 ) -> FinishedShard | str:
-    """Return the record of a shard, joined from its parts, or why it cannot be written."""
+    """Return the record of a shard, joined from its parts, or the reason why it cannot be
+    written."""
     try:
         return join(Storage(out), shard, firsts, warnings, faults)
     except RerankError as error:

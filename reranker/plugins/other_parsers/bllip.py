@@ -62,8 +62,8 @@ class BllipParser:
         return sha256 or str(path)
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        """Return for each sentence its list, or why there is none. Raises InputError if the parser
-        cannot load its model, Stopped after ``stop``."""
+        """Return for each sentence its list, or the reason why there is none. Raises InputError if
+        the parser cannot load its model, Stopped after ``stop``."""
         return [self._parse(sentence) for sentence in sentences]
 
     def stop(self) -> None:

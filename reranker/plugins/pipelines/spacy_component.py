@@ -48,11 +48,10 @@ _ATTRIBUTE = "parse_reranker"
 """A document's parses as plain data, so that they are kept when it is written to a file."""
 
 _Bracket = tuple[int, int, str, float | None]
-"""A bracket's first word and the one after its last, its label and its probability."""
+"""A bracket's first word, the word after its last, its label and its probability."""
 
 _Parse = tuple[int, int, str, float | None, str | None, list[_Bracket]]
-"""A sentence's first token and the one after its last, its tree, its score, its problem and its
-brackets."""
+"""A sentence's first token, the token after its last, its tree, score, problem and brackets."""
 
 
 class NonConstituentError(InputError):

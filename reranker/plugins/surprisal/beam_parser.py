@@ -54,8 +54,8 @@ class BeamParser:
         return hashes(settings.model) if settings.model else ""
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        """Return for each sentence its list or, if it is too long, why there is none. Raises
-        Stopped after ``stop``."""
+        """Return for each sentence its list or, for one that is too long, the reason why there is
+        none. Raises Stopped after ``stop``."""
         return [self._parse(each) for each in self._cancellation.until_cancelled(sentences)]
 
     def unknown_words(self, words: Sequence[str]) -> int:

@@ -25,9 +25,9 @@ def read_list(
     nbest: NBest,
     cancellation: Cancellation | None = None,
 ) -> SentenceMeasures | str:
-    """Return the measures of the words of a list, or why there are none. Trees that differ in tags
-    alone are one; trees with a label that the model does not know are left out, and so are all
-    after the 2,000th."""
+    """Return the measures of the words of a list, or the reason why there are none. Trees that
+    differ in tags alone are one; trees with a label that the model does not know are left out, and
+    so are all after the 2,000th."""
     known = {sign + label for label in models.labels for sign in "()"}
     trees = [
         tokens
