@@ -14,6 +14,16 @@ from tests.service.servers import LIMITS, Gate, Server, serving
 EXAMPLE = Path(__file__).parents[2] / "examples" / "parses.txt"
 
 
+def shorter_lists(number: int) -> list[str]:
+    """Return the first ten candidates of the example's first lists."""
+    shorter = []
+    for block in EXAMPLE.read_text(encoding="utf-8").split("\n\n")[:number]:
+        (head, *rest) = block.splitlines()
+        count, name = head.split("\t")
+        shorter.append("\n".join([f"{min(int(count), 10)}\t{name}", *rest[:20]]))
+    return shorter
+
+
 def save_models(folder: Path, *seeds: int) -> list[str]:
     """Write untrained checkpoints that know the words of the example."""
     words = sorted(set(EXAMPLE.read_text(encoding="utf-8").replace(")", " ").split()))

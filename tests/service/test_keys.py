@@ -13,23 +13,56 @@ from starlette.datastructures import Headers
 from reranker.errors import InputError
 from reranker.service.keys import Keys
 from reranker.service.settings import load_settings
-from tests.service.children.test_processes import count
+from tests.checkout import before_python_path
+from tests.service.children.test_processes import children_of, count
 from tests.service.servers import Server, sentence, serving
 from tests.waiting import PATIENCE
 
 BODY = {"sentences": [sentence("Aardvark")]}
 CONTROL = "a key has a control character, such as NUL, that no header can send"
+FILE, ENVIRONMENT, ADMIN = "key-of-file", "key-of-environment", "key-of-admin"
 KEYED = ("/", "/info", "/models", "/metrics", "/docs", "/openapi.json", "/page/x", "/nothing")
 
 
+# A child writes down what it receives.
+RECORDING = """
+import os, sys
+if any(word.startswith("reranker.") for word in sys.orig_argv):
+    from multiprocessing.connection import Connection
+    receive = Connection._recv_bytes
+    def recorded(self, maxsize=None):
+        message = receive(self, maxsize)
+        with open(f"{os.environ['RECORDS']}/{os.getpid()}", "ab") as file:
+            file.write(message.getvalue())
+        return message
+    Connection._recv_bytes = recorded
+"""
+
+
 @pytest.fixture(scope="module")
-def closed(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the messages that children receive, a file for each child."""
+    return tmp_path_factory.mktemp("records")
+
+
+@pytest.fixture(scope="module")
+def closed(
+    models: list[str], records: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     keys = tmp_path_factory.mktemp("keys") / "keys"
-    keys.write_text("# to be replaced\n  # also\nold\n\nnew # newspaper\nscraper # prometheus\n")
+    keys.write_text(
+        f"# to be replaced\n  # also\n{FILE}\n\nnew # newspaper\nscraper # prometheus\n"
+    )
+    (keys.parent / "sitecustomize.py").write_text(RECORDING, encoding="utf-8")
     flags = ["--api-keys-file", str(keys), "--cors-origins", "https://example.org", "--log-text"]
     flags += ["--forwarded-allow-ips", "127.0.0.1", "--host", "0.0.0.0"]
     with serving(
-        models, *flags, RERANK_API_KEYS="third,fourth", RERANK_ADMIN_KEYS="boss"
+        models,
+        *flags,
+        PYTHONPATH=before_python_path(str(keys.parent)),
+        RECORDS=str(records),
+        RERANK_API_KEYS=f"{ENVIRONMENT},fourth",
+        rerank_admin_keys=ADMIN,
     ) as server:
         yield server
 
@@ -55,12 +88,12 @@ def test_only_health_is_open(outside: httpx.Client) -> None:
 
 def test_with_keys_any_name_and_address_will_do(closed: Server) -> None:
     """A browser that an attacker's DNS brings here has no key."""
-    headers = {"Host": "any.example", "X-API-Key": "old"}
+    headers = {"Host": "any.example", "X-API-Key": FILE}
     url = f"http://127.0.0.1:{closed.port}/info"
     assert httpx.get(url, headers=headers, timeout=PATIENCE).status_code == 200
 
 
-@pytest.mark.parametrize("key", ["old", "new", "third", "fourth", "boss"])
+@pytest.mark.parametrize("key", [FILE, "new", ENVIRONMENT, "fourth", ADMIN])
 def test_each_key_opens_in_each_way(outside: httpx.Client, key: str) -> None:
     for headers in ({"Authorization": f"Bearer {key}"}, {"X-API-Key": key}):
         assert outside.post("/rerank", json=BODY, headers=headers).status_code == 200
@@ -71,12 +104,12 @@ def test_each_key_opens_in_each_way(outside: httpx.Client, key: str) -> None:
     "headers",
     [
         {"Authorization": "Bearer"},
-        {"Authorization": "Bearer olD"},
-        {"Authorization": "old"},
+        {"Authorization": f"Bearer {FILE.upper()}"},
+        {"Authorization": FILE},
         {"Authorization": "Basic !"},
         {"X-API-Key": "# to be replaced"},
         {"X-API-Key": "# also"},
-        {"X-API-Key": "old\u00ff"},
+        {"X-API-Key": f"{FILE}\u00ff"},
         {"X-API-Key": ""},
     ],
 )
@@ -89,13 +122,36 @@ def test_wrong_keys_do_not(outside: httpx.Client, headers: dict[str, str]) -> No
 
 
 def test_only_an_admin_reloads(outside: httpx.Client, models: list[str]) -> None:
-    answer = outside.post("/models/reload", headers={"X-API-Key": "old"})
+    answer = outside.post("/models/reload", headers={"X-API-Key": FILE})
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "not-admin")
     # A browser would send this with a stranger's form.
-    assert outside.post("/models/reload", auth=("", "boss")).status_code == 401
-    answer = outside.post("/models/reload", headers={"Authorization": "Bearer boss"})
+    assert outside.post("/models/reload", auth=("", ADMIN)).status_code == 401
+    answer = outside.post("/models/reload", headers={"Authorization": f"Bearer {ADMIN}"})
     assert answer.status_code == 200
     assert [one["name"] for one in answer.json()["models"]] == [Path(one).name for one in models]
+
+
+def test_no_key_reaches_a_child(closed: Server, outside: httpx.Client, records: Path) -> None:
+    """Children read what strangers have sent: no key is in their environment, nor in their
+    arguments, nor in what comes to them through the pipe."""
+    for path, body in (
+        ("/rerank", {"documents": ["(S1 (NN Aardvark))"]}),
+        ("/parse", {"text": "Aardvark", "criterion": "perplexity"}),
+        ("/parse", {"text": "Aardvark " * 2000, "criterion": "perplexity"}),
+    ):
+        answer = outside.post(path, json=body, headers={"X-API-Key": ENVIRONMENT})
+        assert answer.status_code == 200
+    admin = {"X-API-Key": ADMIN}
+    assert outside.post("/models/reload", headers=admin).status_code == 200
+    for module, number in {"scoring_main": 1, "reading_main": 2}.items():
+        children = children_of(closed, module)
+        assert len(children) == number, module
+        for child in children:
+            received = (records / str(child)).read_bytes()
+            given = Path(f"/proc/{child}/environ").read_bytes()
+            assert b"Aardvark" in received and b"RECORDS=" in given
+            given += received + Path(f"/proc/{child}/cmdline").read_bytes()
+            assert not [key for key in (FILE, ENVIRONMENT, ADMIN) if key.encode() in given], module
 
 
 def test_without_admin_keys_nobody_reloads(http: httpx.Client) -> None:
@@ -111,7 +167,7 @@ def test_cross_origin(outside: httpx.Client, http: httpx.Client) -> None:
     # Scripts may send an id, and read the answer's.
     names = {"Access-Control-Request-Headers": "X-Request-ID"}
     assert outside.options("/rerank", headers={**asks, **names}).status_code == 200
-    answer = outside.get("/info", headers={"Origin": "https://example.org", "X-API-Key": "old"})
+    answer = outside.get("/info", headers={"Origin": "https://example.org", "X-API-Key": FILE})
     assert "X-Request-ID" in answer.headers["access-control-expose-headers"]
     off = http.post("/rerank", json=BODY, headers={"Origin": "https://example.org"})
     assert (off.status_code, off.json()["error"]["code"]) == (403, "wrong-origin")
@@ -151,14 +207,20 @@ def test_log_has_ids_and_no_words(server: Server, http: httpx.Client) -> None:
 
 
 def test_words_in_the_log_if_asked(closed: Server, outside: httpx.Client) -> None:
-    headers = {"X-API-Key": "old", "X-Request-ID": "told"}
+    headers = {"X-API-Key": FILE, "X-Request-ID": "told"}
     assert outside.post("/rerank", json=BODY, headers=headers).status_code == 200
     assert "Aardvark" in closed.logged("request", request_id="told")["text"]
 
 
 @pytest.mark.parametrize(
     "key, label",
-    [("new", "newspaper"), ("old", "key-3"), ("boss", "admin-1"), ("x", "invalid"), ("", "none")],
+    [
+        ("new", "newspaper"),
+        (FILE, "key-3"),
+        (ADMIN, "admin-1"),
+        ("x", "invalid"),
+        ("", "none"),
+    ],
 )
 def test_who_asked(closed: Server, outside: httpx.Client, key: str, label: str) -> None:
     """The proxy is trusted, what its client claims is not."""
@@ -166,7 +228,7 @@ def test_who_asked(closed: Server, outside: httpx.Client, key: str, label: str) 
     outside.get("/info", headers={**headers, "X-Request-ID": f"from-{key}"})
     line = closed.logged("request", request_id=f"from-{key}")
     assert (line["client"], line["key"]) == ("203.0.113.7", label)
-    metrics = outside.get("/metrics", headers={"X-API-Key": "old"}).text
+    metrics = outside.get("/metrics", headers={"X-API-Key": FILE}).text
     status = "4xx" if label in ("invalid", "none") else "2xx"
     assert f'rerank_key_requests_total{{key="{label}",status="{status}"}}' in metrics
 

@@ -19,7 +19,7 @@ from reranker.ranking.confidence import Calibration
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip
 from tests.reranker.span_models import save_spans, untrained_spans
-from tests.service.conftest import EXAMPLE
+from tests.service.conftest import shorter_lists
 from tests.service.servers import Server, serving
 
 TUNED = Weighing(0.4, "perplexity", (0.25, 1.75, 0.75), -0.5)
@@ -28,13 +28,7 @@ KNOWN = Calibration(TUNED, 0.5, (0.25, 0.125))
 
 
 def some_lists(number: int) -> str:
-    """Return the first ten candidates of the example's first lists."""
-    shorter = []
-    for block in EXAMPLE.read_text(encoding="utf-8").split("\n\n")[:number]:
-        (head, *rest) = block.splitlines()
-        count, name = head.split("\t")
-        shorter.append("\n".join([f"{min(int(count), 10)}\t{name}", *rest[:20]]))
-    return "\n\n".join(shorter) + "\n"
+    return "\n\n".join(shorter_lists(number)) + "\n"
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import threading
@@ -9,14 +10,21 @@ from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
+import structlog
+from structlog.testing import LogCapture
 
-from tests.service.children.test_processes import children_of
-from tests.service.http.test_rerank import metric
-from tests.service.servers import Server, sentence, serving
-from tests.waiting import until
+from reranker.service.errors import RequestError
+from reranker.service.metrics import Metrics
+from reranker.service.requests.reading import Body
+from reranker.service.requests.schemas import QueryOptions
+from reranker.service.scheduling import pool, readers
+from reranker.service.scheduling.readers import Readers
+from reranker.service.settings import load_settings
+from tests.service.servers import Server, sentence
+from tests.waiting import finished, until
 
 TEXT = {"Content-Type": "text/plain"}
-JSON = {"Content-Type": "application/json"}
+JSON = "application/json"
 TREE = "(S1 (S (NP (PRP We)) (VP (VBP saw) (NP (PRP it)))))"
 LIST = f"-1\t{TREE}\n-2\t(S1 (X (PRP We) (VBP saw) (PRP it)))\n\n"
 NUMBERS = "1" * 98_000 + "x"
@@ -39,14 +47,6 @@ def long_list(candidates: int) -> dict[str, str]:
         "format": "seq2seq",
         "tokens": "a\n" + "a " * 900,
     }
-
-
-@pytest.fixture(scope="module")
-def patient(models: list[str]) -> Iterator[Server]:
-    """Yield a server that reads a body without a limit but its request's deadline."""
-    flags = ("--reading-seconds", "1000", "--max-candidates", "10000", "--max-tree-tokens", "10000")
-    with serving(models, *flags) as server:
-        yield server
 
 
 def ranked(client: httpx.Client) -> list[object]:
@@ -103,7 +103,10 @@ def code(answer: httpx.Response) -> tuple[int, str]:
 def test_repetitions_are_read_at_once(server: Server, body: str) -> None:
     """The first of these took 92 seconds, in which nobody had an answer."""
     with neighbours(server), server.client() as client:
-        for content, headers in ((body, TEXT), (json.dumps({"nbest": body}), JSON)):
+        for content, headers in (
+            (body, TEXT),
+            (json.dumps({"nbest": body}), {"Content-Type": JSON}),
+        ):
             answer = client.post("/rerank", content=content, headers=headers)
             assert answer.status_code in (200, 422)
             assert "reading_seconds" not in answer.text
@@ -117,49 +120,72 @@ def test_a_list_for_a_long_sentence_is_refused_before_it_is_repaired(server: Ser
         assert "list 2 with 6000 candidates" in answer.json()["error"]["message"]
 
 
-def test_reading_has_a_limit_of_cpu_time(models: list[str]) -> None:
-    """A twentieth of a second is enough for a list, and not for 11,000; the limit is in /info."""
-    flags = ("--reading-seconds", "0.05", "--max-sentences", "20000")
-    with serving(models, *flags) as server, server.client() as client:
-        with neighbours(server):
-            (short,) = children_of(server, "reading_main")
-            answer = client.post("/validate", content=LIST * 11_000, headers=TEXT)
-            assert code(answer) == (422, "over-limit")
-            assert answer.json()["error"]["message"] == (
-                "the CPU time to read the body is more than the limit reading_seconds = 0.05 allows"
-            )
-            assert short in children_of(server, "reading_main"), (
-                "only the one that was busy has ended"
-            )
-        line = server.logged("reading took too long")
+def lists(content: str) -> Body:
+    return Body("/validate", content.encode(), "text/plain", QueryOptions.model_validate({}))
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> LogCapture:
+    """Return the log of reading."""
+    log = LogCapture()
+    for module in (pool, readers):
+        monkeypatch.setattr(module, "_LOGGER", structlog.wrap_logger(None, processors=[log]))
+    return log
+
+
+@contextlib.contextmanager
+def reading(**limits: float) -> Iterator[Readers]:
+    """Yield children that read bodies, without a server."""
+    made = Readers(load_settings(limits), Metrics())
+    try:
+        yield made
+    finally:
+        for each in made.pools:
+            each.close()
+
+
+def test_reading_has_a_limit_of_cpu_time(log: LogCapture) -> None:
+    """A twentieth of a second is enough for a list, and not for 11,000."""
+
+    async def read(made: Readers) -> None:
+        await made.start()
+        short = made.pools[0].children[0].process
+        with pytest.raises(RequestError) as caught:
+            await made.read(lists(LIST * 11_000), "a")
+        assert (caught.value.status, caught.value.code) == (422, "over-limit")
+        message = (
+            "the CPU time to read the body is more than the limit reading_seconds = 0.05 allows"
+        )
+        assert str(caught.value) == message
+        assert short is not None and short.is_running, "only the one that was busy has ended"
+        (line,) = log.entries
+        assert line["event"] == "reading took too long"
         assert line["error"] == "a child process was ended by SIGPROF"
-        assert client.get("/info").json()["limits"]["reading_seconds"] == 0.05
         # Another takes its place: a body this long is read where the other was.
-        padded_list = json.dumps({"nbest": LIST}) + " " * 100_000
-        answer = client.post("/validate", content=padded_list, headers=JSON)
-        assert answer.status_code == 200
+        padded = json.dumps({"nbest": LIST}) + " " * 100_000
+        contents = await made.read(lists(padded)._replace(media=JSON), "a")
+        assert len(contents.lists) == 1
+
+    with reading(reading_seconds=0.05, max_sentences=20_000) as made:
+        finished(read(made))
 
 
-def test_reading_ends_at_the_deadline(patient: Server) -> None:
+def test_reading_ends_at_the_deadline(log: LogCapture) -> None:
     """However long it would take; a list that is read as a whole does not look at the clock."""
-    ended = "reading did not stop and was ended"
-    with neighbours(patient), patient.client() as client:
-        for seconds in ("1", "3", "9", "27"):  # at the first ones the list may not be begun
-            before = cancelled(client)
-            answer = client.post(
-                "/validate", json=long_list(5_000), headers={"X-Request-Timeout": seconds}
-            )
-            assert code(answer) == (504, "deadline")
-            until(lambda: cancelled(client) > before and not busy(client))  # noqa: B023
-            if ended in [line["event"] for line in patient.log]:
+    body = lists("")._replace(content=json.dumps(long_list(5_000)).encode(), media=JSON)
+    short = body._replace(content=json.dumps(long_list(1)).encode())
+
+    async def read(made: Readers) -> None:
+        for seconds in (1, 3, 9, 27):  # at the first ones the list may not be begun
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(made.read(body, "a"), seconds)
+            while made.pools[1].count(is_begun=True):
+                await asyncio.sleep(0.01)
+            if log.entries:
                 break
-        patient.logged(ended)
-        assert client.post("/validate", json=long_list(1)).status_code == 200
+        assert [line["event"] for line in log.entries] == ["reading did not stop and was ended"]
+        assert len((await made.read(short, "a")).lists) == 2
 
-
-def cancelled(client: httpx.Client) -> float:
-    return metric(client, "rerank_cancelled_readings_total")
-
-
-def busy(client: httpx.Client) -> float:
-    return metric(client, 'rerank_reading_busy{pool="long bodies"}')
+    given = {"reading_seconds": 1000, "max_candidates": 10_000, "max_tree_tokens": 10_000}
+    with reading(**given) as made:
+        finished(read(made))

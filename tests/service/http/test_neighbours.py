@@ -28,7 +28,7 @@ def test_scores_are_those_of_each_tree_alone(http: httpx.Client, models: list[st
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    @settings(deadline=None, max_examples=15)
+    @settings(deadline=None, max_examples=8)
     @given(st.lists(given_lists(), min_size=1, max_size=3))
     def holds(lists: list[Given]) -> None:
         alone = [

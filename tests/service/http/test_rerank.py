@@ -15,9 +15,9 @@ import pytest
 from reranker.commands.main import main
 from reranker.service.requests import schemas
 from tests.reranker.ensembles import CANDIDATES
-from tests.service.conftest import EXAMPLE
+from tests.service.conftest import EXAMPLE, shorter_lists
 
-LISTS = [one for one in EXAMPLE.read_text(encoding="utf-8").split("\n\n") if one][:8]
+LISTS = shorter_lists(8)
 TEXT = "\n\n".join(LISTS) + "\n"
 
 

@@ -69,7 +69,7 @@ def leaves(page: Page, side: str = "chosen", which: str = "") -> list[str]:
     return page.locator(f"#{side}-canvas .leaf{which} .word").all_text_contents()
 
 
-@pytest.mark.filterwarnings("ignore:.*are new to the parser")
+@pytest.mark.filterwarnings("ignore:.*words are unknown")
 def test_words_are_where_they_were_written(page: Page, checkpoints: list[str], parser: str) -> None:
     parse(page, TEXT)
     reranker = Reranker.load(checkpoints)
