@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from reranker.errors import InputError, needing
+from reranker.files.both_ways import release
 from reranker.files.opening import open_file
 from reranker.files.output import output_path, whole_file
 from reranker.trees import svg
@@ -51,6 +52,8 @@ def write_picture(
     """Write an SVG drawing as one of ``KINDS``. ``inputs`` are not replaced, nor are others' files
     if the program chose the name, not the user. Raises InputError as ``draw`` does."""
     resolved = output_path(path, inputs)
+    if resolved is not None and not is_named:
+        release(resolved)  # _is_picture reads it
     data = picture(drawing, kind, path)
     with whole_file(resolved or path) if is_named else whole_file(path, _is_picture) as file:
         file.write(data)
