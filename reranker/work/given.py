@@ -30,9 +30,9 @@ logger = logging.getLogger(__name__)
 
 def answers(job: TreeJob[A], sentences: Iterable[TreeSentence]) -> list[A]:
     """Return a job's answers to the trees of each sentence."""
-    answers: ListSink[A | None] = ListSink()
+    answers: ListSink[A] = ListSink()
     run(Source(sentences), job, answers)
-    return [answer for answer in answers if answer is not None]
+    return answers
 
 
 def given_trees(

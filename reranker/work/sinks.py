@@ -208,7 +208,7 @@ class ListSink(list[A]):
         """Yield nothing: a list is not resumed."""
         return iter(())
 
-    def write(self, answer: A, counts: AnswerCounts, digest: str) -> None:
+    def write(self, answer: A | None, counts: AnswerCounts, digest: str) -> None:
         """Append an answer; None stands for a sentence that is left out."""
         if answer is not None:
             self.append(answer)

@@ -98,15 +98,14 @@ class MostSuspicious:
         return ((place, sentence) for *_, place, sentence in sorted(self._heap, reverse=True))
 
 
-class _Kept(ListSink[Judged | None]):
+class _Kept(ListSink[Judged]):
     """A sink that keeps the most suspicious places alone."""
 
     def __init__(self, kept: MostSuspicious) -> None:
         self._kept = kept
 
-    def append(self, answer: Judged | None) -> None:
-        if answer is not None:
-            self._kept.add(answer)
+    def append(self, answer: Judged) -> None:
+        self._kept.add(answer)
 
 
 def open_treebank(names: Name | Iterable[Name]) -> TreeFiles:

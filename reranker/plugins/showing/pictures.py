@@ -4,58 +4,49 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from reranker.errors import InputError
 from reranker.files.output import write_errors
-from reranker.files.records import AnswerCounts
 from reranker.plugins.showing.changes import Change
 from reranker.trees.picture import write_picture
 from reranker.trees.svg import svg
-from reranker.work.loop import Identity, S
+from reranker.work.loop import Identity
+from reranker.work.sinks import ListSink
 
 
-class Pictures:
-    """Drawings: one file for one sentence, or a folder with a file for each sentence, named after
-    it."""
-
-    is_terminal = False
+class Pictures(ListSink[Change]):
+    """Drawings: one file for one sentence, which is kept here until there is no other, or a folder
+    with a file for each sentence, named after it."""
 
     def __init__(self, path: Path, kind: str, inputs: Sequence[str]) -> None:
         """Take the file or folder, the kind of picture, and the files that must not be replaced."""
         self._path, self._kind, self._inputs = path, kind, inputs
         self._is_file = path.suffix == f".{kind}" and not path.is_dir()
-        self._only: list[Change] = []  # of a file, which is written once there is no other sentence
         self._names: set[str] = set()
         self.number = 0
-        """The sentences drawn."""
+        """The number of sentences drawn."""
 
     @contextmanager
     def opened(self, identity: Callable[[], Identity]) -> Iterator[None]:
         """Write the only file at the end."""
         yield
-        for change in self._only:
+        for change in self:
             self._draw(change, self._path)
 
-    def already_written(self, sentences: Iterable[S]) -> Iterator[tuple[S, AnswerCounts]]:
-        """Yield nothing: drawings are made again."""
-        return iter(())
-
-    def write(self, answer: Change | None, counts: AnswerCounts, digest: str) -> None:
+    def append(self, answer: Change) -> None:
         """Draw a sentence. Raises InputError for one file and several sentences."""
-        if answer is None:
-            return
         if not self._is_file:
             self._draw(answer, None)
-        elif self._only:
+        elif self:
             raise InputError(
                 f"{self._path}: more than one sentence to draw: pick one with --sentence, or name "
                 "a folder instead of a file"
             )
         else:
-            self._only.append(answer)
+            super().append(answer)
 
     def _draw(self, change: Change, file: Path | None) -> None:
         """Write the drawing to the file, or into the folder."""
