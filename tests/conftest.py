@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Generator, Iterable
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -34,6 +35,12 @@ TOGETHER = (
     "reranker/test_public_formats.py",
     "service/http/test_languages.py",
     "service/page/test_text.py",
+)
+# Files that share servers, which each of pytest's workers starts for itself: one worker runs all
+# files of a row.
+SHARING_SERVERS = (
+    ("tests/service/children/", "tests/service/requests/test_bounds", "tests/service/test_"),
+    ("tests/service/http/", "tests/service/page/", "tests/service/requests/"),
 )
 HAS_PLUGINS = (tests.checkout.ROOT / "reranker" / "plugins").is_dir()
 collect_ignore = () if HAS_PLUGINS else TOGETHER
@@ -63,6 +70,21 @@ def pytest_collection(session: pytest.Session) -> None:
             # What fails does so again when it is collected, and is reported then.
             with contextlib.suppress(Exception, pytest.skip.Exception):
                 importlib.import_module(name)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out whole files, as ``--dist loadfile`` does, and together those that share servers."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByServers(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            rows = (row for row in SHARING_SERVERS if nodeid.startswith(row))
+            return next(map(str, rows), super()._split_scope(nodeid))
+
+    return ByServers(config, log)
 
 
 def _files(name: str) -> Iterable[Path]:
