@@ -21,13 +21,27 @@ CORE = [
 ]
 
 
-@pytest.mark.parametrize("path", CORE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_string_of_the_core_names_a_plugin(path: Path) -> None:
-    tree = ast.parse(path.read_text("utf-8"))
-    texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
-            assert not any(f"plugins.{name}" in node.value for name in PLUGINS)
+def test_no_string_of_the_core_names_a_plugin() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {text}"
+        for path in CORE
+        for text in strings(path)
+        if any(f"plugins.{name}" in text for name in PLUGINS)
+    ]
+    assert len(CORE) > 200 and not found
+
+
+def strings(path: Path) -> list[str]:
+    """Return the strings of a program without its docstrings."""
+    nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    return [
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in docstrings
+    ]
 
 
 PROGRAM = """

@@ -8,14 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from reranker.service.settings import Settings, load_settings
 from tests.service.servers import Server
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 LIMITS = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+FIRST_PAGES = ("README.md", "docs/tutorial/serve.md")
 BLOCKS = re.findall(r"^```(sh|python)\n(.*?)^```$", DOCS, re.MULTILINE | re.DOTALL)
 
 
@@ -55,12 +54,13 @@ def test_curl_lines(server: Server) -> None:
     assert json.loads(answers[7]) == {"status": "ready"}
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial/serve.md"])
-def test_the_first_curl_lines(server: Server, name: str) -> None:
-    """They rank a text and a list, with the built-in parser."""
-    page = (ROOT / name).read_text(encoding="utf-8")
+def test_the_first_curl_lines(server: Server) -> None:
+    """They rank a text and a list, with the built-in parser; two pages have them."""
+    pages = [(ROOT / name).read_text(encoding="utf-8") for name in FIRST_PAGES]
+    commands, others = (re.findall(r"^curl .*$", page, re.MULTILINE) for page in pages)
+    assert commands == others
     counts = []
-    for command in re.findall(r"^curl .*$", page, re.MULTILINE):
+    for command in commands:
         done = subprocess.run(
             ["bash", "-euc", at(server, command)], cwd=ROOT, capture_output=True, text=True
         )

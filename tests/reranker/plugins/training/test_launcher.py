@@ -25,7 +25,7 @@ Capture = pytest.CaptureFixture[str]
 
 CONFIG = """[training]
 recipe = "thesis"
-epochs = 2
+epochs = 1
 minimum_count = 1
 batch_size = 4
 sequence_length = 7
@@ -44,7 +44,7 @@ TRAIN = ["train", "--config", "c.toml", "--train", "trees", "--dev", "trees", "-
 @pytest.fixture(autouse=True)
 def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "c.toml", CONFIG)
-    write(tmp_path / "trees", TREES * 20)
+    write(tmp_path / "trees", TREES * 4)
     monkeypatch.chdir(tmp_path)
     for name in _SET_BY_LAUNCHERS:
         monkeypatch.delenv(name, raising=False)
@@ -69,7 +69,7 @@ def same(path: str, other: str) -> bool:
 def test_two_processes_train_as_one_does() -> None:
     ended = finished("--out", "two.pt", "--nproc", "2")
     assert ended.returncode == 0, ended.stderr
-    assert ended.stderr.count("80 training trees, 80 dev trees; logs in runs/two\n") == 1
+    assert ended.stderr.count("16 training trees, 16 dev trees; logs in runs/two\n") == 1
     assert ended.stderr.count("two.pt: dev perplexity ") == 1
     assert main([*TRAIN, "--out", "one.pt", "--shards", "2"]) == 0
     assert log(Path("runs/two")) == log(Path("runs/one"))
