@@ -15,8 +15,9 @@ import itertools
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import NamedTuple
 
 import nbformat
@@ -38,6 +39,10 @@ _VOLATILE = re.compile(r" at 0x[0-9a-f]+")
 _NOT_RUN = ("git clone", "make ", "curl ", "rerank adapt ", "rerank serve")
 # Training for an hour on a treebank, in a second.
 _SHORTER = {"--budget 60": "--epochs 1", "--config small": "--config tiny"}
+
+
+Run = Callable[[str, Path], CompletedProcess[str]]
+"""A function that runs a command in a directory."""
 
 
 class Example(NamedTuple):
@@ -88,9 +93,9 @@ def _commands(block: re.Match[str]) -> Iterator[Example]:
         yield Example(command[1], (first + start + command.end(), first + end))
 
 
-def renewed(page: Path, directory: Path) -> str:
-    """Return the page with the current outputs of its examples. Raises CalledProcessError for an
-    example without output that fails."""
+def renewed(page: Path, directory: Path, run: Run = shell) -> str:
+    """Return the page with the current outputs of its examples, which ``run`` runs. Raises
+    CalledProcessError for an example without output that fails."""
     text = with_models(page.read_text("utf-8"))
     here = newcomers_directory(directory)
     gold = (ROOT / "examples" / "gold.mrg").read_bytes()
@@ -100,7 +105,7 @@ def renewed(page: Path, directory: Path) -> str:
     for command, place in examples(page):
         for long, short in _SHORTER.items():
             command = command.replace(long, short)
-        ran = shell(command, here)
+        ran = run(command, here)
         if place is None:
             ran.check_returncode()
         else:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import runpy
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +16,7 @@ from unittest.mock import patch
 
 from reranker.commands.main import main
 from tests.reranker.small_files import standard_input
+from tests.shell import environment
 
 
 def rerank(
@@ -22,6 +26,28 @@ def rerank(
     output, as subprocess.run does."""
     words = [str(each) for each in arguments]
     return _ended(words, lambda: main(words), given, folder)
+
+
+def piped(command: str, folder: Path) -> CompletedProcess[str]:
+    """Run the commands of a pipe one after another, `rerank` and `python - <<'END'` in this
+    process; return the last one's output, all messages and, as under ``pipefail``, the last status
+    that is not 0."""
+    if program := re.fullmatch(r"python - <<'END'\n(.*)END", command, re.DOTALL):
+        file = folder / "program.py"
+        file.write_text(program[1], encoding="utf-8")
+        return script(file, folder=folder)
+    text, messages, status = "", "", 0
+    for part in command.strip().split(" | "):
+        if part.split()[0] == "rerank":
+            done = rerank(*shlex.split(part)[1:], given=text, folder=folder)
+        else:
+            done = subprocess.run(
+                ["bash", "-euc", part],
+                input=text, cwd=folder, env=environment(), capture_output=True, encoding="utf-8",
+            )  # fmt: skip
+        text, messages = done.stdout, messages + done.stderr
+        status = done.returncode or status
+    return CompletedProcess(command, status, text, messages)
 
 
 def script(path: Path, *arguments: object, folder: Path | None = None) -> CompletedProcess[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import subprocess
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -12,8 +10,8 @@ from typing import Any
 import pytest
 
 from reranker.models.products import eight_bits_work
-from tests.program import rerank
-from tests.shell import environment, newcomers_directory
+from tests.program import piped
+from tests.shell import newcomers_directory
 
 TEXT = Path(__file__).with_name("commands.toml").read_text("utf-8")
 # The default models are computed with 8-bit integers where the processor has such products.
@@ -29,27 +27,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return newcomers_directory(tmp_path_factory.mktemp("newcomer"))
 
 
-def piped(command: str, place: Path) -> tuple[str, str, int]:
-    """Run the commands of a pipe one after another, `rerank` in this process; return the last
-    one's output, all messages and, as under ``pipefail``, the last status that is not 0."""
-    text, messages, status = "", "", 0
-    for part in command.split(" | "):
-        if part.split()[0] == "rerank":
-            done = rerank(*shlex.split(part)[1:], given=text, folder=place)
-        else:
-            done = subprocess.run(
-                ["bash", "-euc", part],
-                input=text, cwd=place, env=environment(), capture_output=True, encoding="utf-8",
-            )  # fmt: skip
-        text, messages = done.stdout, messages + done.stderr
-        status = done.returncode or status
-    return text, messages, status
-
-
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row["run"][:40])
 def test_a_command_prints_what_the_table_says(
     row: dict[str, Any], place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
+    done = piped(row["run"], place)
     expected = (row.get("out", ""), row.get("err", ""), row.get("status", 0))
-    assert piped(row["run"], place) == expected
+    assert (done.stdout, done.stderr, done.returncode) == expected

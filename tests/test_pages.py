@@ -18,6 +18,7 @@ import reranker
 from reranker.commands.main import command_names, command_parser
 from tests.checkout import ROOT
 from tests.pages import (
+    Run,
     examples,
     notebooks,
     pages,
@@ -26,6 +27,8 @@ from tests.pages import (
     renewed_notebook,
     with_models,
 )
+from tests.program import piped
+from tests.shell import shell
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [
@@ -40,19 +43,25 @@ DOCS = ROOT / "docs"
 _COMMAND = re.compile(r"(?:^(?:\$| +)?|[|;(]|\bdo) *rerank ((?:'[^']*'|[^|;&<>#()`])*)")
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        # The others run whenever the site is built, too (.github/workflows/docs.yml).
-        pytest.param(page, marks=[] if page.name == "README.md" else pytest.mark.slow, id=page.name)
-        for page in pages()
-    ],
-)
+def check_examples(page: Path, directory: Path, run: Run = shell) -> None:
+    """Assert that the examples print what the page says."""
+    assert renewed(page, directory, run) == page.read_text("utf-8")
+    for picture, content in pictures(directory).items():
+        assert picture.read_bytes() == content, picture
+
+
+def test_examples_of_the_first_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process; with bash, as a newcomer runs them: below."""
+    monkeypatch.setenv("COLUMNS", "80")
+    check_examples(ROOT / "README.md", tmp_path, piped)
+
+
+# They run whenever the site is built, too (.github/workflows/docs.yml).
+@pytest.mark.slow
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
     """Otherwise: make outputs."""
-    assert renewed(page, tmp_path) == page.read_text("utf-8")
-    for picture, content in pictures(tmp_path).items():
-        assert picture.read_bytes() == content, picture
+    check_examples(page, tmp_path)
 
 
 @pytest.mark.slow  # starts a kernel for each
