@@ -101,15 +101,19 @@ def _joined(node: Tree) -> Tree:
         if word(child).lower() == "n't" and word(before):
             children[-1] = leaf(before.label, f"{word(before).lower()}nt")
         elif before.tags() in (["PRP"], ["WP"]) and word(verb) in _CLITICS and before != child:
-            text = word(verb)
-            children[-1] = with_first_word(before, lambda _, own: own + text)  # noqa: B023
-            rest = subtrees(child)[1:] if child.label == "VP" else ()
-            if rest:
-                is_one = labels(child)[1:] == ["VP"]
-                children.append(rest[0] if is_one else phrase("VP", *rest))
+            children[-1:] = _spoken(before, child, word(verb))
         else:
             children.append(child)
     return phrase(node.label, *children) if children else node
+
+
+def _spoken(subject: Tree, verbs: Tree, verb: str) -> list[Tree]:
+    """Return a pronoun's phrase and a verb phrase, or a verb, after the short verb moved."""
+    whole = with_first_word(subject, lambda _, own: own + verb)
+    rest = subtrees(verbs)[1:] if verbs.label == "VP" else ()
+    if [each.label for each in rest] == ["VP"]:
+        return [whole, *rest]
+    return [whole, phrase("VP", *rest)] if rest else [whole]
 
 
 _CLITICS = frozenset({"'m", "'re", "'s", "'ve"})

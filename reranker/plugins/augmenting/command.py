@@ -23,6 +23,7 @@ from reranker.plugins.augmenting.infinitives import commands, subjects
 from reranker.plugins.augmenting.marks import items, questions, stops
 from reranker.plugins.augmenting.rewriting import Transformation, is_usable
 from reranker.process.flags import whole_number
+from reranker.trees.linearize import cleaned
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import TreeText, placed_trees, treebank_files
 from reranker.work import loop
@@ -49,7 +50,7 @@ EXAMPLES = """examples:
   rerank augment train.mrg --not-in dev.mrg --out made.mrg
   rerank augment train.mrg --kinds commands headlines stops=0.3 --seed 2
 
-The files are as `rerank convert --clean` writes them. Kinds of trees:
+Traces and function tags are left out. Kinds of trees:
   commands   of infinitives: (VP (TO to) (VP (VB see) ...)) becomes (S (VP (VB See) ...))
   headlines  of clauses, without articles and forms of be, some In Title Case
   headings   of noun phrases
@@ -132,7 +133,7 @@ class Augment(Job[TreeText, str | None]):
         try:
             if fault := encoding_fault(sentence.text):
                 raise TreeError("encoding", fault)
-            tree = sentence.tree()
+            tree = cleaned(sentence.tree())
         except TreeError as error:
             logger.warning("%s: tree rejected, %s: %s", sentence, error.code, error)
             return None

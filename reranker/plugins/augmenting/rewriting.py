@@ -21,16 +21,12 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 
 def is_usable(tree: Tree) -> bool:
-    """Return whether a tree can be rewritten: each word has a tag of its own, and there are not too
-    many words or levels."""
+    """Return whether a tree has few enough words and levels."""
     level = [tree]
     for _ in range(_MOST_DEPTH):
-        phrases = [node for node in level if not node.is_preterminal]
-        if not phrases:
+        level = [child for node in level for child in subtrees(node)]
+        if not level:
             return len(tree.words()) <= MOST_WORDS
-        if any(isinstance(child, str) for node in phrases for child in node.children):
-            return False
-        level = [child for node in phrases for child in subtrees(node)]
     return False
 
 

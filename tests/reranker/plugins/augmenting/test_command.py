@@ -85,6 +85,16 @@ def test_a_broken_tree_is_rejected_and_the_others_are_used(
     assert err[-1] == "rerank: of 2 trees, 1 rejected"
 
 
+def test_trees_are_cleaned_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "raw.mrg"
+    raw = MUST.replace("TOP", "").replace("NP (PRP", "NP-SBJ (PRP")
+    path.write_text(raw.replace("(. .)", "(NP (-NONE- *))") + "(TOP (NP (DT a) moon))\n")
+    status, out, err = output(capsys, str(path), "--kinds", "commands", "items")
+    assert (status, len(out)) == (1, 2)
+    assert not any("NONE" in each or "-SBJ" in each for each in out)
+    assert f"{path}:2: tree rejected, not-a-tree: a word has no part-of-speech tag" in err[0]
+
+
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
