@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import math
+import os
 import random
 import re
 import time
@@ -38,7 +39,7 @@ from reranker.nbest.data import Certainty, Origin, RawCandidate
 from reranker.nbest.words import printable
 from reranker.ranking import Ranked, Ranking, Weighing
 from reranker.ranking.rankings import Rankings
-from reranker.text.given import GivenText, checked_text, warn_about_words
+from reranker.text.given import GivenText, checked_text, warn_about_text
 from reranker.trees import Tree
 from reranker.trees.tree import short_repr
 
@@ -361,7 +362,9 @@ def _bytes(text: str | bytes) -> bytes:
 def _text(text: GivenText) -> dict[str, Any]:
     """Return the body's field for a text. Raises InputError for an invalid text."""
     given = checked_text(text)
-    warn_about_words(given)
+    if isinstance(given, os.PathLike):
+        raise InputError(f"{os.fspath(given)}: the service reads no files; send the text in it")
+    warn_about_text(given)
     if isinstance(given, str):
         return {"text": printable(given)}
     spelled = [printable(e) if isinstance(e, str) else [*map(printable, e)] for e in given]

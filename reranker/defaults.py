@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 from collections.abc import Iterable
 from typing import Any
 
 from reranker.checkpoints.ensemble_file import ModelNames
 from reranker.checkpoints.installed import models_in_environment, models_of
-from reranker.parsers.choice import kept_parser
+from reranker.errors import InputError
+from reranker.parsers.choice import OPTIONS, kept_parser
 from reranker.parsers.parser import Parser, language_of
 from reranker.pipeline import Reranker
 from reranker.process.forks import ForkSafeCache
 from reranker.process.machine import available_cores
 from reranker.ranking.rankings import Rankings
 from reranker.text.conventions import Convention, convention_of
-from reranker.text.given import GivenText
+from reranker.text.given import TextOrFile
 from reranker.text.splitting import TextForm
 
 _loaded = ForkSafeCache()
 
 
 def parse(
-    text: GivenText,
+    text: TextOrFile,
     *,
     form: TextForm = "text",
     words: Convention | None = None,
@@ -36,15 +39,15 @@ def parse(
     place of the sentence and its words. Models and parsers are loaded once and kept for the next
     call, which may come from another thread.
 
-    ``text`` is running text, or a list of sentences, each a string or a list of words. The ``form``
-    of a string is ``text``, ``sentences`` (one per line) or ``tokens`` (the same, with a space
-    between words). ``words`` is the convention for splitting words, by default the language's usual
-    one; ``models`` is as in ``Reranker.load``; ``parser`` is a parser or its name, and
-    ``options`` are the flags of `rerank parse` for it: ``candidates``, ``language``,
-    ``parser_command``, ``parser_model``, ``overparsing`` and ``parser_seconds``. With a
-    ``language``, such as ``"id"``, its models are the default. ``jobs`` sentences are parsed at
-    once, by default one for each core. For a text too long for a list of rankings, use
-    ``Reranker.stream``.
+    ``text`` is running text, a Path of a file with running text, or a list of sentences, each a
+    string or a list of words. The ``form`` of a string or file is ``text``, ``sentences`` (one per
+    line) or ``tokens`` (the same, with a space between words). ``words`` is the convention for
+    splitting words, by default the language's usual one; ``models`` is as in ``Reranker.load``;
+    ``parser`` is a parser or its name, and ``options`` are the flags of `rerank parse` for it:
+    ``candidates``, ``language``, ``parser_command``, ``parser_model``, ``overparsing`` and
+    ``parser_seconds``. With a ``language``, such as ``"id"``, its models are the default. ``jobs``
+    sentences are parsed at once, by default one for each core. For a text too long for a list of
+    rankings, use ``Reranker.stream``.
 
     >>> reranker.parse("She met the man.")[0].tree  # doctest: +SKIP
     '(TOP (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man))) (. .)))'
@@ -52,6 +55,11 @@ def parse(
     Raises InputError, with the advice on installing them, without language models, or if the parser
     or its model is missing.
     """
+    for name in options.keys() - OPTIONS.keys():
+        known = [*inspect.signature(parse).parameters, *OPTIONS]
+        near = difflib.get_close_matches(name, known, 1)
+        text = f"is {near[0]!r} meant?" if near else f"there are {', '.join(known)}"
+        raise InputError(f"parse has no argument {name!r}: {text}")
     loaded, chosen, language = kept(models, parser, **options)
     return loaded.parse(
         text,

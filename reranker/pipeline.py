@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from reranker.parsers.parser import Parser
     from reranker.ranking.rankings import Rankings
     from reranker.text.conventions import Convention
-    from reranker.text.given import GivenText
+    from reranker.text.given import TextOrFile
     from reranker.text.splitting import TextForm
 
 Candidates = Iterable["str | Tree | nltk.Tree"]
@@ -185,12 +185,18 @@ class Reranker(Ranker):
         empty list (in a file or in ``rerank_lists`` it is an answer without a tree). ``weighing``,
         by default ``self.weighing``, says how they count; ``lm_weight`` alone replaces its weight.
         Candidates that are not trees, or that have other words than the first tree, are in the
-        answer's ``rejected``; the rest are ranked.
+        answer's ``rejected``; the rest are ranked. Trees of other words get a UserWarning, too:
+        they may be those of another sentence.
 
         Raises InputError for a single candidate, for scores that are not one for each candidate,
         for a positive score, for the name of a file, and for a weight below 1 without scores.
         """
-        from reranker.nbest.candidates import from_candidates, log_probabilities, refuse
+        from reranker.nbest.candidates import (
+            from_candidates,
+            log_probabilities,
+            refuse,
+            warn_about_words,
+        )
 
         chosen = self._chosen(weighing, lm_weight)
         if not isinstance(candidates, NBest):
@@ -202,6 +208,7 @@ class Reranker(Ranker):
             candidates = from_candidates(candidates, parser_scores)
             if not candidates.candidates:
                 refuse(candidates.rejected, kind)
+            warn_about_words(candidates)
         _, ranking = next(self._ranked([candidates], chosen, False, None))
         return ranking
 
@@ -232,7 +239,7 @@ class Reranker(Ranker):
 
     def parse(
         self,
-        text: GivenText,
+        text: TextOrFile,
         parser: Parser | str = "chart",
         form: TextForm = "text",
         weighing: Weighing | None = None,
@@ -247,9 +254,9 @@ class Reranker(Ranker):
         """Return a ranking for each sentence of a text, in order; its ``origin`` says where the
         sentence and its words are. For a text too long for a list of rankings, use ``stream``.
 
-        ``text`` is running text, or a list of sentences, each a string or a list of words. A string
-        may also have one sentence per line (``form``: ``sentences``), with a space between words
-        (``tokens``).
+        ``text`` is running text, a Path of a file with running text, or a list of sentences, each a
+        string or a list of words. A string or file may also have one sentence per line (``form``:
+        ``sentences``), with a space between words (``tokens``).
 
         ``parser``, of reranker.parsers.registry.create_parser or by its name alone
         (reranker.parsers.choice), proposes the trees, ``jobs`` at once, for words split as is usual
@@ -280,7 +287,7 @@ class Reranker(Ranker):
 
     def stream(
         self,
-        text: GivenText,
+        text: TextOrFile,
         parser: Parser | str = "chart",
         form: TextForm = "text",
         weighing: Weighing | None = None,
@@ -297,14 +304,14 @@ class Reranker(Ranker):
         from reranker.parsers.parser import language_of
         from reranker.parsers.running import ParsedLists
         from reranker.text.conventions import convention_of
-        from reranker.text.given import checked_text, sentences, warn_about_words
+        from reranker.text.given import checked_text, sentences, warn_about_text
 
         self._chosen(weighing, lm_weight, top)
         options = {} if candidates is None else {"candidates": candidates}
         chosen = self.kept_parser(parser, **options)
         words = words or convention_of(language_of(chosen))
         given = checked_text(text)
-        warn_about_words(given)
+        warn_about_text(given)
         read = sentences(given, form, words, longest)
         lists = ParsedLists(chosen, with_warnings(read, chosen), jobs)
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)

@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 import os
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, SupportsFloat, TypeVar
 
 from reranker.errors import InputError, TreeError
+from reranker.files.visible import counted
 from reranker.nbest.data import NBest, RawCandidate, RawList, Rejected, Sentence
 from reranker.nbest.faithful import ReadingRules, accept
 from reranker.nbest.words import printable
@@ -146,6 +148,18 @@ def _finite(score: SupportsFloat | None) -> float | None:
         return None
     except TypeError:
         raise InputError(f"a parser score is not a number: {score!r}") from None
+
+
+def warn_about_words(nbest: NBest) -> None:
+    """Give a UserWarning if candidates of a call are trees of other words than the first one."""
+    others = [each for each in nbest.rejected if each.code in ("wrong-length", "wrong-words")]
+    if others:
+        trees = counted(len(others), "candidate")
+        warnings.warn(
+            f"{trees} rejected, since a list has the trees of one sentence: {others[0].message}; "
+            "rerank_lists takes a list for each of several sentences",
+            stacklevel=3,
+        )
 
 
 def refuse(rejected: Sequence[Rejected], kind: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from reranker.errors import InputError
 from reranker.files.kinds import is_treebank, kind_of
 from reranker.nbest.data import NBest, Order, Path, RawList, ReadOptions, Rejected, Sentence
+from reranker.nbest.dialects.recognition import Head
 from reranker.nbest.dialects.registry import DIALECTS, load, recognise
 from reranker.nbest.faithful import ReadingRules, accept
 from reranker.nbest.guess import not_nbest
@@ -58,6 +59,18 @@ class NBestFile:
         if name is None or (kind and not (name == "trees" and is_treebank(kind))):
             raise not_nbest(self.name, head, *first)
         return name
+
+    def check_format(self) -> None:
+        """Raise InputError if the user named a format, but the file looks like another one; for a
+        file whose first list has no usable candidate."""
+        named, found = DIALECTS[self.format], recognise(self._lines.head)
+        if found in (None, self.format) or named.needs_beam:
+            return
+        if not named.recognise(Head(self._lines.head)):
+            raise InputError(
+                f"{self.name}: no candidate of the first list is one in format {self.format}; the "
+                f"file looks like {found}"
+            )
 
     @property
     def description(self) -> str:
@@ -148,7 +161,11 @@ def _lists(
                     raise InputError(
                         f"{where} holds {position} sentences, but {names} has more lists"
                     )
-            yield _pooled(files, raws, sentence, position)
+            pooled = _pooled(files, raws, sentence, position)
+            if position == 0 and not pooled.candidates:
+                for file in files:
+                    file.check_format()
+            yield pooled
         for place, sentence in enumerate(sentences or (), position + 1):
             yield _pooled(files, [None] * len(files), sentence, place)
     finally:

@@ -3,6 +3,7 @@ or a list of lists of words."""
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,8 @@ from reranker.text.reading import Text, TextSentence, other_than_text
 from reranker.text.splitting import TextForm
 
 GivenText = str | Sequence[str] | Sequence[Sequence[str]]
+TextOrFile = GivenText | os.PathLike[str]
+"""A path is the file of a running text."""
 
 _NOT_A_WORD = re.compile(rf"\s|{UNSPACED.pattern}")  # Chinese sentences have no spaces
 _PUNCTUATION = re.compile(r"[^\w\s]+")
@@ -27,11 +30,11 @@ _EXAMINED = 200  # the sentences of a list whose kind is examined
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def checked_text(text: GivenText) -> str | list[str] | list[list[str]]:
-    """Return the text, or lists of its sentences or of their words. Raises InputError for anything
-    else."""
+def checked_text(text: TextOrFile) -> str | os.PathLike[str] | list[str] | list[list[str]]:
+    """Return the text or the path of its file, or lists of its sentences or of their words. Raises
+    InputError for anything else."""
     expected = "expected a text as a string, a list of strings or a list of lists of words"
-    if isinstance(text, str):
+    if isinstance(text, str | os.PathLike):
         return text
     if not isinstance(text, Iterable):
         raise InputError(f"{expected}, got {text!r:.60}")
@@ -47,9 +50,15 @@ def checked_text(text: GivenText) -> str | list[str] | list[list[str]]:
     return words
 
 
-def warn_about_words(text: str | list[str] | list[list[str]]) -> None:
-    """Give a UserWarning if a list of sentences looks like the words of one: no string has white
-    space, and punctuation is not joined to words."""
+def warn_about_text(text: object) -> None:
+    """Give a UserWarning if a text is the name of a file, and if a list of sentences looks like the
+    words of one: no string has white space, and punctuation is not joined to words."""
+    if isinstance(text, str) and os.path.isfile(text):
+        warnings.warn(
+            f"{text!r} is read as a sentence, but there is a file of this name; Path({text!r}) "
+            "stands for the file",
+            stacklevel=4,
+        )
     strings = [each for each in text if isinstance(each, str)] if isinstance(text, list) else []
     if len(strings) < 2 or any(map(_NOT_A_WORD.search, strings)):
         return
@@ -62,7 +71,7 @@ def warn_about_words(text: str | list[str] | list[list[str]]) -> None:
 
 
 def sentences(
-    text: GivenText,
+    text: TextOrFile,
     form: TextForm = "text",
     convention: Convention = "gum",
     longest: int = 200,
@@ -71,8 +80,9 @@ def sentences(
 ) -> Iterator[TextSentence]:
     """Yield the sentences of a text; one that cannot be read has a ``problem``.
 
-    ``form`` is the layout of running text. A list has one sentence in each entry; lines count from
-    1, and offsets from the start of the entry, or of its words with a space between them.
+    ``form`` is the layout of running text or of the file of a path. A list has one sentence in each
+    entry; lines count from 1, and offsets from the start of the entry, or of its words with a space
+    between them.
 
     Raises InputError for anything but a text, for an unknown form or convention, and if ``longest``
     is not a positive integer; KindError for text that looks like another kind of file.
@@ -95,6 +105,9 @@ def sentences(
         return iter(Text([file], form, convention, longest, is_known=is_known))
 
     given = checked_text(text)
+    if isinstance(given, os.PathLike):
+        yield from Text([given], form, convention, longest)
+        return
     if isinstance(given, str):
         yield from read(given, form, is_known=False)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +14,7 @@ from reranker.parsers.parser import CANDIDATES, Parser, temperature_of
 from reranker.parsers.running import ParsedLists
 from reranker.text.conventions import Convention
 from reranker.text.given import sentences as sentences_of
+from reranker.text.given import warn_about_text
 from reranker.text.reading import TextSentence
 from reranker.text.splitting import TextForm
 from reranker.trees.tree import Tree
@@ -36,7 +38,7 @@ def answers(job: TreeJob[A], sentences: Iterable[TreeSentence]) -> list[A]:
 
 
 def given_trees(
-    text: str | Iterable[Tree | nltk.Tree],
+    text: str | os.PathLike[str] | Iterable[Tree | nltk.Tree],
     form: TextForm,
     words: Convention,
     parser: Parser | str,
@@ -47,8 +49,8 @@ def given_trees(
     characters that are replaced are logged, as by the commands; a text in another language than the
     parser's gets a UserWarning. Raises InputError for anything but a text or trees, and if the
     parser or its model is missing."""
-    if not isinstance(text, str):
-        expected = "expected a text as a string, or trees"
+    if not isinstance(text, str | os.PathLike):
+        expected = "expected a text as a string, the Path of one, or trees"
         if isinstance(text, bytes) or not isinstance(text, Iterable):
             raise InputError(f"{expected}, got {text!r:.60}")
         for number, tree in enumerate(text, 1):
@@ -57,6 +59,7 @@ def given_trees(
             own = tree if isinstance(tree, Tree) else Tree.from_nltk(tree)
             yield TreeSentence("", Parses("trees", number, (own,)))
         return
+    warn_about_text(text)
     options: dict[str, Any] = {"parser_model": parser_model} if parser_model else {}
     if isinstance(parser, str):
         options["candidates"] = CANDIDATES
@@ -67,7 +70,9 @@ def given_trees(
         yield trees.of(nbest, number)
 
 
-def _read(text: str, form: TextForm, words: Convention) -> Iterator[TextSentence]:
+def _read(
+    text: str | os.PathLike[str], form: TextForm, words: Convention
+) -> Iterator[TextSentence]:
     for sentence in sentences_of(text, form, words):
         if sentence.warning:
             logger.warning("%s", sentence.warning)

@@ -54,6 +54,10 @@ def test_counts_of_another_library(name: str, models: list[str]) -> None:
     ("name", "value", "message"),
     [
         ("models", 3, "expected the path of a model, got 3"),
+        ("model", "large", "parse has no argument 'model': is 'models' meant"),
+        ("job", 2, "is 'jobs' meant"),
+        ("parser_models", "m.pt", "is 'parser_model' meant"),
+        ("zzz", 1, "'zzz': there are text, form, words, models, parser, .*parser_seconds"),
         ("parser_model", 3, "parser_model must be a name or several, got 3"),
         ("parser_model", [None], r"parser_model must be a name or several, got \[None\]"),
         ("parser_command", ["cat"], r"parser_command must be a string, got \['cat'\]"),
@@ -68,6 +72,28 @@ def test_a_wrong_argument_is_named(
     options: dict[str, Any] = {"models": models, name: value}
     with pytest.raises(InputError, match=message):
         reranker.parse("It runs.", **options)
+
+
+@pytest.mark.filterwarnings("ignore:.*6 of the first 8 words are unknown")
+def test_a_path_is_a_file(models: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT)
+    parser_model = save_spans(tmp_path / "spans.pt", 3)
+    options: dict[str, Any] = {"models": models, "parser_model": parser_model}
+    trees = [ranking.tree for ranking in reranker.parse(TEXT, **options)]
+    assert [ranking.tree for ranking in reranker.parse(path, **options)] == trees
+
+
+@pytest.mark.plugins
+@pytest.mark.filterwarnings("ignore:.*6 of the first 8 words are unknown")
+def test_a_path_is_a_file_for_the_plug_ins_too(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT)
+    model = save_spans(tmp_path / "spans.pt", 3)
+    of_text, of_file = (reranker.measure(each, parser_model=model) for each in (TEXT, path))
+    assert of_text.rows == of_file.rows
+    of_text, of_file = (reranker.clauses(each, parser_model=model) for each in (TEXT, path))
+    assert [each.clauses for each in of_text] == [each.clauses for each in of_file]
 
 
 def test_a_model_of_the_parser_may_be_a_path(models: list[str], tmp_path: Path) -> None:

@@ -122,7 +122,9 @@ def test_strings_trees_and_nltk_trees_are_the_same_candidates() -> None:
 
 
 def test_a_broken_candidate_does_not_cost_the_others() -> None:
-    ranking = RERANKER.rerank(["(S (NP", CANDIDATES[0], "(S (A other) (B words))", CANDIDATES[1]])
+    trees = ["(S (NP", CANDIDATES[0], "(S (A other) (B words))", CANDIDATES[1]]
+    with pytest.warns(UserWarning, match="1 candidate rejected.* rerank_lists takes a list"):
+        ranking = RERANKER.rerank(trees)
     assert {one.index for one in ranking.ranking} == {1, 3}
     assert [(one.index, one.code) for one in ranking.rejected] == [
         (0, "unbalanced"),

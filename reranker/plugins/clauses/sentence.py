@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -86,7 +87,7 @@ class FindClauses(TreeJob[Found]):
 
 
 def clauses(
-    text: str | Iterable[Tree | nltk.Tree],
+    text: str | os.PathLike[str] | Iterable[Tree | nltk.Tree],
     *,
     form: TextForm = "text",
     words: Convention = "gum",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
@@ -60,7 +61,7 @@ class Measurement:
 
 
 def measure(
-    text: str | Iterable[Tree | nltk.Tree],
+    text: str | os.PathLike[str] | Iterable[Tree | nltk.Tree],
     *,
     form: TextForm = "text",
     words: Convention = "gum",

@@ -30,7 +30,7 @@ from reranker.plugins.surprisal.spelling import Spelling
 from reranker.process.cancellation import Cancellation, result_of
 from reranker.process.forks import ForkSafeCache, submitted
 from reranker.text.conventions import Convention, convention_of
-from reranker.text.given import GivenText, checked_text, sentences, warn_about_words
+from reranker.text.given import TextOrFile, checked_text, sentences, warn_about_text
 from reranker.text.reading import TextSentence
 from reranker.text.splitting import TextForm
 from reranker.trees.tree import quoted
@@ -253,7 +253,7 @@ class Surprisals(ListSink[SentenceSurprisal]):
 
 
 def surprisal(
-    text: GivenText,
+    text: TextOrFile,
     *,
     form: TextForm = "text",
     words: Convention | None = None,
@@ -281,7 +281,7 @@ def surprisal(
     reader = SurprisalReader(loaded, Width(beam), unit, rows)
     words = words or convention_of(language_of_models(models))
     given = checked_text(text)
-    warn_about_words(given)
+    warn_about_text(given)
     read = Surprisals()
     loop.run(Source(sentences(given, form, words, longest)), Surprisal(reader, threads), read)
     return read

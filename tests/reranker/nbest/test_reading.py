@@ -116,13 +116,40 @@ def test_the_format_can_be_given(read: Read) -> None:
         read(text, format="conll")
 
 
-def test_a_wrong_format_is_an_error_or_rejects_everything(read: Read) -> None:
-    with pytest.raises(InputError, match="not an n-best list"):
-        read(BERKELEY, format="bllip")
-    assert {one.code for one in read(BLLIP, format="rnng")[0].rejected} == {"no-id"}
-    assert {one.code for nbest in read(BLLIP, format="jsonl") for one in nbest.rejected} == {
-        "not-json"
-    }
+SAMPLES = {
+    "bllip": BLLIP,
+    "berkeley": BERKELEY,
+    "rnng": f"0 ||| -1.5 ||| {RUNS}\n0 ||| -2 ||| {FLAT}\n",
+    "jsonl": f'{{"candidates": ["{RUNS}", "{FLAT}"]}}\n',
+    "choe-charniak": f"2\n{RUNS}\n{FLAT}\n",
+    "corenlp": f"# Parse 1 with score -1\n{RUNS}\n\n# Parse 2 with score -2\n{FLAT}\n\n",
+}
+
+
+READABLE = {
+    ("bllip", "choe-charniak"), ("choe-charniak", "bllip"),
+    ("bllip", "corenlp"), ("choe-charniak", "corenlp"),
+}  # fmt: skip
+"""Files that the reader of another format takes for lists, or for a tree a list."""
+
+
+@pytest.mark.parametrize("wrong", [name for name in SAMPLES if name != "berkeley"])
+@pytest.mark.parametrize("right", SAMPLES)
+def test_the_right_format_is_named_in_place_of_a_wrong_one(
+    right: str, wrong: str, read: Read
+) -> None:
+    if (right, wrong) in READABLE or right == wrong:
+        assert read(SAMPLES[right], format=wrong)[0].candidates
+        return
+    with pytest.raises(InputError, match=f"looks like {right}|not an n-best list"):
+        read(SAMPLES[right], format=wrong)
+
+
+def test_a_format_is_believed_if_a_candidate_is_in_it(read: Read) -> None:
+    text = SAMPLES["rnng"] + BLLIP * 30
+    assert read(text, format="rnng")[0].candidates
+    broken = "0 ||| -1.5 ||| (S (NP\n" + SAMPLES["rnng"].replace("0 |||", "1 |||")
+    assert {one.code for one in read(broken, format="rnng")[0].rejected} == {"unbalanced"}
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reranker.errors import InputError
-from reranker.text.given import GivenText, sentences, warn_about_words
+from reranker.text.given import TextOrFile, sentences, warn_about_text
 
 
-def words(text: GivenText, form: str = "text") -> list[tuple[str, ...]]:
+def words(text: TextOrFile, form: str = "text") -> list[tuple[str, ...]]:
     return [each.sentence.words for each in sentences(text, form)]  # type: ignore[arg-type]
 
 
@@ -33,7 +35,7 @@ def test_the_words_of_a_sentence_are_told_from_sentences(words: list[str]) -> No
     with pytest.warns(
         UserWarning, match=rf"{len(words)} strings are {len(words)} sentences.*\[words\]"
     ):
-        warn_about_words(words)
+        warn_about_text(words)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,31 @@ def test_the_words_of_a_sentence_are_told_from_sentences(words: list[str]) -> No
     ],
 )
 def test_sentences_are_no_words(text: Any) -> None:
-    warn_about_words(text)  # warnings are errors here
+    warn_about_text(text)  # warnings are errors here
+
+
+def test_a_path_stands_for_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "It runs. We saw.\n\nSo (did) they.\n"
+    path = tmp_path / "text.txt"
+    path.write_text(text)
+    assert words(path) == words(text)
+    assert words(path, "sentences") == words(text, "sentences")
+    path = tmp_path / "text.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    read = [*sentences(path)]
+    assert [each.sentence.words for each in read] == words(text)
+    assert {each.origin.file for each in read} == {str(path)} and read[-1].origin.line == 3
+    for none, reason in ((tmp_path / "none", "No such file"), (tmp_path, "Is a directory")):
+        with pytest.raises(InputError, match=reason):
+            words(none)
+    trees = tmp_path / "trees.mrg"
+    trees.write_text("(TOP (S (NP (PRP It)) (VP (VBZ runs))))\n" * 3)
+    with pytest.raises(InputError, match="looks like trees"):
+        words(trees)
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(UserWarning, match=r"'text.gz' is read as a sentence.* Path\('text.gz'\)"):
+        warn_about_text("text.gz")
+    warn_about_text("none.txt")  # warnings are errors here
 
 
 def test_places_are_those_of_the_entry() -> None:
