@@ -11,6 +11,7 @@ import pytest
 from tests.reranker.ensembles import save, untrained
 from tests.service.servers import LIMITS, Gate, Server, serving
 
+BOSS = {"X-API-Key": "boss"}
 EXAMPLE = Path(__file__).parents[2] / "examples" / "parses.txt"
 
 
@@ -59,6 +60,31 @@ def crowded(models: list[str]) -> Iterator[Server]:
     flags = ("--connections", "20", "--queue-bytes", "1000000", "--body-seconds", "600")
     with serving(models, *flags) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def served_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the models that ``reloading`` serves."""
+    return tmp_path_factory.mktemp("reloaded")
+
+
+@pytest.fixture(scope="session")
+def _serving_a_folder(served_folder: Path) -> Iterator[Server]:
+    save_models(served_folder, 1)
+    key = BOSS["X-API-Key"]
+    with serving([str(served_folder / "*.pt")], RERANK_ADMIN_KEYS=key) as server:
+        yield server
+
+
+@pytest.fixture
+def reloading(_serving_a_folder: Server, served_folder: Path) -> Server:
+    """Return a server with one model, whatever another test has made it serve."""
+    for file in served_folder.glob("*.pt"):
+        file.unlink()
+    save_models(served_folder, 1)
+    with _serving_a_folder.client(headers=BOSS) as client:
+        client.post("/models/reload?fewer=true").raise_for_status()
+    return _serving_a_folder
 
 
 @pytest.fixture

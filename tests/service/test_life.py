@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import signal
 import socket
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 from reranker.errors import InputError
 from reranker.service.server import listening, run
 from reranker.service.settings import load_settings
-from tests.service.conftest import save_models
+from tests.service.conftest import BOSS, save_models
 from tests.service.http.test_connections import refused
 from tests.service.servers import (
     Gate,
@@ -125,33 +124,6 @@ def metric(client: httpx.Client, name: str) -> float:
     return float(value)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the models that ``reloading`` serves."""
-    return tmp_path_factory.mktemp("reloaded")
-
-
-@pytest.fixture(scope="module")
-def _serving_the_folder(folder: Path) -> Iterator[Server]:
-    save_models(folder, 1)
-    with serving([str(folder / "*.pt")], RERANK_ADMIN_KEYS="boss") as server:
-        yield server
-
-
-@pytest.fixture
-def reloading(_serving_the_folder: Server, folder: Path) -> Server:
-    """Return a server with one model, whatever another test has made it serve."""
-    for file in folder.glob("*.pt"):
-        file.unlink()
-    save_models(folder, 1)
-    with _serving_the_folder.client(headers=BOSS) as client:
-        client.post("/models/reload?fewer=true").raise_for_status()
-    return _serving_the_folder
-
-
-BOSS = {"X-API-Key": "boss"}
-
-
 def until_reloaded(server: Server, event: str = "models reloaded") -> None:
     """Reload the models by a signal; wait until the log has the line once more."""
 
@@ -163,8 +135,8 @@ def until_reloaded(server: Server, event: str = "models reloaded") -> None:
     until(lambda: lines() > before)
 
 
-def test_a_reload_that_fails_changes_nothing(reloading: Server, folder: Path) -> None:
-    broken = folder / "zzz.pt"
+def test_a_reload_that_fails_changes_nothing(reloading: Server, served_folder: Path) -> None:
+    broken = served_folder / "zzz.pt"
     with reloading.client() as client:
         before = ask(client, BODY).json()
         broken.write_bytes(b"no checkpoint")
@@ -173,18 +145,18 @@ def test_a_reload_that_fails_changes_nothing(reloading: Server, folder: Path) ->
         assert answer.status_code == 409
         error = answer.json()["error"]
         assert error["code"] == "reload-failed" and "zzz.pt" in error["message"]
-        assert str(folder) not in answer.text
+        assert str(served_folder) not in answer.text
         after = ask(client, BODY).json()
         assert {**after, "id": ""} == {**before, "id": ""}
 
 
 def test_a_glob_that_has_lost_a_file_is_refused_unless_told(
-    reloading: Server, folder: Path
+    reloading: Server, served_folder: Path
 ) -> None:
     with reloading.client(headers=BOSS) as client:
-        save_models(folder, 2)
+        save_models(served_folder, 2)
         client.post("/models/reload").raise_for_status()
-        (folder / "model-2.pt").unlink()
+        (served_folder / "model-2.pt").unlink()
         answer = client.post("/models/reload")
         assert (answer.status_code, answer.json()["error"]["code"]) == (409, "reload-failed")
         assert "1 models now and 2 in use" in answer.json()["error"]["message"]
@@ -195,15 +167,15 @@ def test_a_glob_that_has_lost_a_file_is_refused_unless_told(
         assert len(client.get("/models").json()["models"]) == 1
 
 
-def test_metrics_follow_a_reload(reloading: Server, folder: Path) -> None:
+def test_metrics_follow_a_reload(reloading: Server, served_folder: Path) -> None:
     with reloading.client() as client:
         (before,) = models_in(scraped(client))
-        (folder / "model-2.pt").write_bytes(b"no checkpoint")
+        (served_folder / "model-2.pt").write_bytes(b"no checkpoint")
         until_reloaded(reloading, "models not reloaded")
         assert models_in(scraped(client)) == [before]
 
-        save_models(folder, 2)
-        (folder / "model-1.pt").unlink()
+        save_models(served_folder, 2)
+        (served_folder / "model-1.pt").unlink()
         until_reloaded(reloading)
         (after,) = models_in(scraped(client))
         assert after["name"] == "model-2.pt" and after["sha256"] != before["sha256"]

@@ -16,11 +16,10 @@ import pytest
 from benchmarks.service_load.watching import usage
 from reranker import Reranker
 from tests.service.children.test_processes import children_of
-from tests.service.conftest import save_models
+from tests.service.conftest import BOSS, save_models
 from tests.service.servers import Server, sentence, serving
 from tests.waiting import PATIENCE, until
 
-BOSS = {"X-API-Key": "boss"}
 WORDS = ("We", "saw", "it")
 BODY = {"sentences": [sentence(*WORDS)] * 3}
 CHECKPOINTS = str(Path(__file__).parents[2] / "ckpt" / "*.pt")
@@ -33,25 +32,22 @@ class Answer(NamedTuple):
     scores: set[float]
 
 
-def test_no_answer_is_lost_or_mixed(tmp_path: Path) -> None:
-    """Two clients ask all the time, one on an open and one on new connections, while the models of
-    two engines are replaced twice. Requests after a reload get the new models. One engine under
-    load: test_life.py."""
-    sets = [expected(tmp_path, 1)]
+def test_no_answer_is_lost_or_mixed(reloading: Server, served_folder: Path) -> None:
+    """Two clients ask all the time, one on an open and one on new connections, while the models
+    are replaced twice. Requests after a reload get the new models. Models of two engines:
+    scheduling/test_engines.py."""
+    sets = [expected(served_folder, 1)]
     answers: list[Answer] = []
     is_over = threading.Event()
-    with (
-        serving([str(tmp_path / "*.pt")], "--engines", "2", RERANK_ADMIN_KEYS="boss") as server,
-        ThreadPoolExecutor(2) as threads,
-    ):
+    with ThreadPoolExecutor(2) as threads:
         asking = [
-            threads.submit(ask, server, is_over, answers, is_open) for is_open in (True, False)
+            threads.submit(ask, reloading, is_over, answers, is_open) for is_open in (True, False)
         ]
         reloaded = []
         for seed in (2, 3):
             until_answered_by(sets[-1], answers)
-            sets.append(expected(tmp_path, seed))
-            done = httpx.post(f"{server.url}/models/reload", headers=BOSS, timeout=PATIENCE)
+            sets.append(expected(served_folder, seed))
+            done = httpx.post(f"{reloading.url}/models/reload", headers=BOSS, timeout=PATIENCE)
             assert done.status_code == 200
             assert models_in(done.json()) == sets[-1][0]
             reloaded.append(time.monotonic())
@@ -77,7 +73,7 @@ def until_answered_by(newest: tuple[tuple[str, ...], float], answers: list[Answe
 def expected(folder: Path, seed: int) -> tuple[tuple[str, ...], float]:
     """Replace the checkpoint in the folder: its hash, and its figure for the tree."""
     (path,) = save_models(folder, seed)
-    Path(path).replace(folder / "model.pt")
+    Path(path).replace(folder / "model-1.pt")
     reranker = Reranker.load(folder)
     ranking = reranker.rerank(BODY["sentences"][0]["candidates"]).ranking
     return tuple(member.sha256 for member in reranker.members), ranking[0].score

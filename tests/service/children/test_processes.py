@@ -14,8 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.service.conftest import save_models
-from tests.service.servers import Server, sentence, serving
+from tests.service.servers import Server, sentence
 from tests.waiting import until
 
 BODY = {"sentences": [sentence("We", "saw", "it")]}
@@ -89,27 +88,6 @@ def test_an_idle_scoring_child_is_replaced_at_once(crowded: Server) -> None:
         until(lambda: count(client, 'child_restarts_total{child="scoring"}') > restarts)
         until(lambda: client.get("/health/ready").status_code == 200)
         assert count(client, 'child_restarts_total{child="scoring"}') == restarts + 1
-
-
-def test_old_models_leave_the_scoring_process_and_others_never_enter(tmp_path: Path) -> None:
-    """A replacement does not serve files that were changed, but not yet asked for by a reload."""
-    save_models(tmp_path, 1)
-    with serving([str(tmp_path / "*.pt")]) as server, server.client() as client:
-        server.process.send_signal(signal.SIGHUP)
-        server.logged("models reloaded")
-        ranked(client.post("/rerank", json=BODY))
-        (process,) = children_of(server, "scoring_main")
-        save_models(tmp_path, 2)
-        kill(process)
-        answer = client.post("/rerank", json=BODY)
-        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "worker-crashed")
-        server.logged("scoring crashed and cannot be restarted")
-        # Nothing would ever take a request from the queue: it is refused at once.
-        answer = client.post("/rerank", json=BODY)
-        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "worker-crashed")
-        assert count(client, "queue_tokens") == 0
-        for path in ("live", "ready"):
-            assert client.get(f"/health/{path}").status_code == 503
 
 
 def test_a_long_body_is_read_elsewhere(crowded: Server) -> None:

@@ -21,10 +21,15 @@ from reranker.service.settings import load_settings
 from tests.waiting import finished
 
 
-def answers(*asked: tuple[str, dict[str, str]], **settings: Any) -> list[httpx.Response]:
+def answers(
+    *asked: tuple[str, dict[str, str]], is_hopeless: bool = False, **settings: Any
+) -> list[httpx.Response]:
     """Return the answers to GETs of these paths with these headers, of a service that has not
-    started."""
+    started; with ``is_hopeless``, of a service whose engines have failed too often."""
     app = create_app(load_settings({"models": ["none"], **settings}))
+    if is_hopeless:
+        for engine in app.state.service.engines._engines:
+            engine.failed_starts = 3
 
     async def ask() -> list[httpx.Response]:
         transport = httpx.ASGITransport(app)
@@ -117,6 +122,13 @@ def test_health_is_logged_when_it_fails(monkeypatch: pytest.MonkeyPatch) -> None
     assert [answer.status_code for answer in got] == [503, 200, 200, 404]
     logged = sorted((line["path"], line["status"]) for line in log.entries)
     assert logged == [("/health/ready", 503), ("other", 404)]
+
+
+def test_a_service_that_can_never_score_again_is_not_alive() -> None:
+    """So that it is restarted."""
+    paths = [(f"/health/{name}", dict[str, str]()) for name in ("live", "ready")]
+    assert [answer.status_code for answer in answers(*paths, is_hopeless=True)] == [503, 503]
+    assert [answer.status_code for answer in answers(*paths)] == [200, 503]
 
 
 def test_only_a_plain_request_id_is_kept() -> None:

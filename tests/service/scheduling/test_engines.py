@@ -229,7 +229,8 @@ def test_ensembles_are_never_mixed(gathering: Running, file: Path, tmp_path: Pat
 def test_several_engines_score_the_same_until_their_end(
     models: list[str], expected: Reranker, gate: Gate
 ) -> None:
-    """While one is busy, all is answered by the other; after the end, 503."""
+    """While one is busy, all is answered by the other, also by models that are loaded anew; after
+    the end, 503."""
     with running(models, engines=2, batch_tokens=1) as made:
         assert made.engines.ready == 2 and len({*made.pids()}) == 2
 
@@ -238,12 +239,15 @@ def test_several_engines_score_the_same_until_their_end(
             while not any(slots.main.batch for slots in made.engines.queue.engines):
                 await asyncio.sleep(0.001)
             answers = await scores(made.engines, made.work(*[flat("We", "saw")] * 20))
-            assert not held.done()
             gate.open()
             await held
+            gate.file.unlink()
             return answers
 
-        assert finished(ask()) == scores_of(expected, *[flat("We", "saw")] * 20)
+        for _ in range(2):
+            assert finished(ask()) == scores_of(expected, *[flat("We", "saw")] * 20)
+            made.models = made.engines.load()
+            made.engines.try_out(made.models)
         made.engines.stop()
         with pytest.raises(RequestError) as caught:
             finished(scores(made.engines, made.work(flat("b"))))
@@ -283,6 +287,23 @@ def test_a_pause_is_no_hang(gathering: Running, gate: Gate) -> None:
         return await asked
 
     assert len(finished(ask())) == 1 and gathering.restarts() == restarts
+
+
+def test_a_replacement_never_serves_files_that_were_changed(
+    models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has asked for these by a reload. When no engine can be started again, requests are
+    refused at once, since nothing would ever take them from the queue."""
+    monkeypatch.setattr("reranker.service.scheduling.engines._HOPELESS", 1)
+    (path,) = save_models(tmp_path, 1)
+    with running([path]) as made:
+        Path(path).write_bytes(Path(models[1]).read_bytes())
+        os.kill(made.pids()[0], signal.SIGKILL)
+        until(lambda: made.engines.is_hopeless)
+        with pytest.raises(RequestError, match="cannot be restarted") as caught:
+            finished(asyncio.wait_for(scores(made.engines, made.work(flat("b"))), PATIENCE))
+        assert (caught.value.status, caught.value.code) == (503, "worker-crashed")
+        assert made.engines.queue.tokens == 0
 
 
 def test_a_child_that_hangs_again_and_again_is_given_up(
