@@ -181,9 +181,10 @@ KINDS: tuple[tuple[Kind, tuple[Recognise, ...]], ...] = (
     ),
     (
         Kind("the NEGRA export format", _WORDS, _TO_BRACKETS, "export"),
-        (begins(r"(?:%%[^\n]*+\n\s*+)*+#(?:FORMAT|BOS) +\d"), rows(
+        (begins(r"(?:%%[^\n]*+\n\s*+)*+#(?:(?:FORMAT|BOS) +\d|BOS +\S[^\n]*+\n"
+                r"\S++(?:[ \t]++\S++){3,5}?[ \t]++\d++(?:\s|$))"), rows(
             r"#(?:FORMAT|BO[ST]|EO[ST]|\d{3}\b)|%%|\S++(?:\s++\S++){3,5}?\s++\d++(?:\s|$)",
-            mark=r"#(?:FORMAT|BOS)\s+\d")),
+            mark=r"#(?:FORMAT|BOS)\s+\d|#[BE]OT\s+[A-Z]+$")),
     ),
     (
         Kind("annotation in columns (CoNLL, brat)", f"take its `# text` lines, or {_WORDS}"),

@@ -29,7 +29,7 @@ from reranker.trees.tree import Tree
 
 _COLUMNS = 10
 _UNSAFE = re.compile(r"[\\|()]")
-_ESCAPED = re.compile(r"\\u([0-9a-f]{4,6});")
+_ESCAPED = re.compile(r"\\u((?:10|[1-9a-f])?[0-9a-f]{4});")  # up to the last character, 10ffff
 _BIT = re.compile(r"(?P<opened>(?:\([^()]*)*)\*(?P<closed>\)*)", re.DOTALL)
 
 

@@ -152,9 +152,22 @@ def cleaned(tree: Tree, without: Collection[str] = ()) -> Tree:
     """
     words, tags, tokens = tree.words(), tree.word_tags(), linearize(tree)
     if len(words) != len(tags):
-        raise TreeError("not-a-tree", "a word has no part-of-speech tag")
+        raise untagged(tree)
     kept = [token for token in tokens if is_word(token) or token[1:] not in without]
     return delinearize(kept, words, tags)
+
+
+def untagged(tree: Tree) -> TreeError:
+    """Return the error of a tree in which not every word has a tag, and nothing else."""
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        below = [child for child in node.children if isinstance(child, Tree)]
+        if len(below) < len(node.children) and not node.is_preterminal:
+            text = node.to_string()
+            return TreeError("not-a-tree", f"a leaf that is not (TAG word): {text:.60}")
+        stack += reversed(below)
+    return TreeError("not-a-tree", "a word has no part-of-speech tag")
 
 
 def is_word(token: str) -> bool:

@@ -86,10 +86,13 @@ class Convert(Job[NBest, Converted]):
             return Converted(nbest, "", f"{first.file}:{first.line}: not written: {error}")
 
     def counts(self, sentence: NBest, answer: Converted) -> AnswerCounts:
-        """Count candidates; a list that had none at all has failed."""
+        """Count the candidates that are written; a list that had none at all has failed."""
         rejected = len(sentence.rejected) + (answer.problem is not None)
         is_empty = not (sentence.candidates or sentence.rejected)
-        return AnswerCounts(None if is_empty else 0, len(sentence.candidates), rejected, 0)
+        written = 0 if answer.problem else len(sentence.candidates)
+        if self._settings.name == "trees" or self._settings.name not in DIALECTS:
+            written = min(1, written)  # the first tree
+        return AnswerCounts(None if is_empty else 0, written, rejected, 0)
 
 
 def conversion_summary(counts: Counts) -> str:

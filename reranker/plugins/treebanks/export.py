@@ -28,14 +28,14 @@ class _Sentence:
         """Add a row: word, lemma in version 4, tag, morphology, function, parent."""
         behind = cells[2 if version == 4 else 1 :]
         parent = behind[3].partition(" ")[0] if len(behind) > 3 else ""  # without a remark
-        if not parent.isdecimal():
+        if not (parent.isascii() and parent.isdecimal()):
             self.problem = self.problem or f"line {line}: no parent in column {version + 2}"
             return
         if len(self.words) + len(self.nodes) >= MOST_ROWS:
             self.problem = f"more than {MOST_ROWS} rows"
             return
         label, _, edge = behind[:3]
-        parent = "" if int(parent) == 0 else parent
+        parent = parent if parent.strip("0") else ""
         if node := _NODE.fullmatch(cells[0]):
             if node[1] in self.nodes:
                 self.problem = f"line {line}: a second row of {cells[0]:.60}"

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from reranker.errors import TreeError
+from reranker.files.visible import counted
 from reranker.nbest.words import escaped
 from reranker.plugins.treebanks.pieces import broken
 from reranker.trees.tree import MAX_DEPTH, MAX_WORDS, ROOT_LABELS, WHITE_SPACE, Tree
@@ -43,19 +44,20 @@ class Graphs:
     """The sentences of a file, of which discontinuous ones are counted."""
 
     def __init__(self) -> None:
-        self.trees = self.discontinuous = 0
+        self.trees = self.discontinuous = self.empty = 0
 
     def piece(
         self, line: int, end: int, words: Sequence[Row], nodes: Mapping[str, Row]
     ) -> TreePiece:
         """Return the sentence as a piece."""
         try:
-            tree, is_discontinuous = _tree(words, nodes)
+            tree, is_discontinuous, empty = _tree(words, nodes)
             text = Tree.from_string(tree.to_string()).to_string()
         except TreeError as error:
             return broken(line, end, error.code, str(error))
         self.trees += 1
         self.discontinuous += is_discontinuous
+        self.empty += empty
         return TreePiece(line, end, text)
 
     def report(self, file: str, say: Callable[[str], None]) -> None:
@@ -65,10 +67,13 @@ class Graphs:
                 f"{file}: {self.discontinuous} of {self.trees} trees have discontinuous "
                 "constituents; parts apart from the head were attached higher"
             )
+        if self.empty:
+            say(f"{file}: {counted(self.empty, 'constituent')} without words left out")
 
 
-def _tree(words: Sequence[Row], nodes: Mapping[str, Row]) -> tuple[Tree, bool]:
-    """Return the tree, and whether some constituents were discontinuous.
+def _tree(words: Sequence[Row], nodes: Mapping[str, Row]) -> tuple[Tree, bool, int]:
+    """Return the tree, whether some constituents were discontinuous, and the number of constituents
+    without words, which are left out.
 
     Punctuation at the root goes to the lowest constituent around it. Of any other discontinuous
     constituent the part with its head stays, or the longest part without any; the others go to the
@@ -88,11 +93,12 @@ def _tree(words: Sequence[Row], nodes: Mapping[str, Row]) -> tuple[Tree, bool]:
         word = escaped(_symbol(row.word or ""))
         leaf = word if row.label == NONE else Tree(_symbol(row.label).translate(_LABEL), (word,))
         parts[parent].append(_Part(place, place + 1, row.edge == "HD", leaf))
-    is_discontinuous = False
+    is_discontinuous, empty = False, 0
     for name in sorted(nodes, key=lambda each: -depths[each]):
         row = nodes[name]
         if not parts[name]:
-            raise TreeError("not-a-tree", f"constituent {name} has no words")
+            empty += 1
+            continue
         kept, *others = _blocks(parts[name])
         is_discontinuous = is_discontinuous or bool(others)
         label = row.label if row.edge in ("", NONE) else f"{row.label}-{row.edge}"
@@ -102,10 +108,10 @@ def _tree(words: Sequence[Row], nodes: Mapping[str, Row]) -> tuple[Tree, bool]:
     top = [each.tree for each in sorted(parts[_ROOT])]
     if len(top) == 1 and isinstance(top[0], Tree) and not top[0].is_preterminal:
         if top[0].label in ROOT_LABELS:
-            return top[0], is_discontinuous
+            return top[0], is_discontinuous, empty
         if top[0].label == VROOT:
             top = list(top[0].children)
-    return Tree("TOP", tuple(top)), is_discontinuous
+    return Tree("TOP", tuple(top)), is_discontinuous, empty
 
 
 def parts(roots: Sequence[Tree | str]) -> tuple[list[Row], list[Row]]:
@@ -144,7 +150,7 @@ def _depths(nodes: Mapping[str, Row]) -> dict[str, int]:
         chain: dict[str, None] = {}
         while name not in depths:
             if name in chain:
-                raise TreeError("not-a-tree", f"constituent {name} is within itself")
+                raise TreeError("not-a-tree", f"constituent {name:.60} is within itself")
             chain[name] = None
             name = _parent(nodes[name], nodes)
         for each in reversed(chain):
@@ -156,7 +162,7 @@ def _depths(nodes: Mapping[str, Row]) -> dict[str, int]:
 
 def _parent(row: Row, nodes: Mapping[str, Row]) -> str:
     if row.parent != _ROOT and row.parent not in nodes:
-        raise TreeError("not-a-tree", f"a parent that does not exist: {row.parent}")
+        raise TreeError("not-a-tree", f"a parent that does not exist: {row.parent:.60}")
     return row.parent
 
 

@@ -10,7 +10,10 @@ from reranker.trees.treebank import TreePiece
 def piece(line: int, end: int, text: str) -> TreePiece:
     """Return the tree in ``text``, on these lines of the file, as a piece."""
     try:
+        text.encode("utf-8", "surrogateescape")
         return TreePiece(line, end, Tree.from_string(text).to_string())
+    except UnicodeEncodeError:  # JSON can escape any half
+        return broken(line, end, "encoding", "half a surrogate pair")
     except TreeError as error:
         return broken(line, end, error.code, str(error))
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from xml.sax.saxutils import quoteattr
 
 from reranker.errors import TreeError
-from reranker.plugins.treebanks.graph import MOST_ROWS, VROOT, Graphs, Row, parts
+from reranker.plugins.treebanks.graph import MOST_ROWS, NONE, VROOT, Graphs, Row, parts
 from reranker.plugins.treebanks.pieces import broken
-from reranker.plugins.treebanks.xml_events import Event, events
+from reranker.plugins.treebanks.xml_events import Event, Fault, events
 from reranker.trees.tree import ROOT_LABELS, Tree
 from reranker.trees.treebank import TreePiece
 
@@ -74,9 +74,12 @@ def read(file: str, lines: Iterable[str], say: Callable[[str], None]) -> Iterato
     """Yield the trees of a file."""
     graphs, sentence = Graphs(), None
     for event in events(lines, "s"):
-        if not isinstance(event, Event):
-            line, error = event
-            yield broken(sentence.line if sentence else line, line, error.code, str(error))
+        if isinstance(event, Fault):
+            if sentence or event.is_of_sentence:
+                line, _, error = event
+                yield broken(sentence.line if sentence else line, line, error.code, str(error))
+            else:
+                say(f"{file}:{event.line}: {event.error}")
             sentence = None
         elif event.name == "s" and event.attributes is not None:
             sentence = _Sentence(event.line)
@@ -98,6 +101,8 @@ def write(tree: Tree, position: int) -> str:
         is_plain = len(below) == 1 and getattr(below[0], "label", "") not in (*ROOT_LABELS, VROOT)
         tree = below[0] if is_plain and isinstance(below[0], Tree) else Tree(VROOT, below)
     words, nodes = parts([tree])
+    if nodes and nodes[0].edge != NONE:  # a function is that of an edge, and none leads to the top
+        words, nodes = parts([Tree(VROOT, (tree,))])
     sentence, first = f"s{position + 1}", max(_FIRST, len(words) + 1)
     names = [f"{sentence}_{first + place}" for place in range(len(nodes))]
     edges: list[list[str]] = [[] for _ in nodes]

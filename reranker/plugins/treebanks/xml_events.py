@@ -26,9 +26,22 @@ class Event(NamedTuple):
     """The text right before the element's end; empty at its start."""
 
 
+class Fault(NamedTuple):
+    """A place where a file is not XML."""
+
+    line: int
+    is_of_sentence: bool
+    """Whether a sentence begins in that line, or the file ends too early; else nothing is lost."""
+    error: TreeError
+
+
 class _Parser:
-    def __init__(self) -> None:
-        self._parser = expat.ParserCreate()
+    encoding: str | None = None
+    """The encoding that the file declares."""
+
+    def __init__(self, encoding: str | None = None) -> None:
+        self._parser = expat.ParserCreate(encoding)
+        self._parser.XmlDeclHandler = self._declare
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
@@ -53,6 +66,9 @@ class _Parser:
             raise TreeError("not-a-tree", reason) from error
         return self._events
 
+    def _declare(self, version: str, encoding: str | None, standalone: int) -> None:
+        self.encoding = encoding
+
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self.depth += 1
         if self.depth > _MOST_OPEN:
@@ -74,23 +90,26 @@ class _Parser:
         raise TreeError("not-a-tree", "a document type (DTD) in XML is not read: take it out")
 
 
-def events(lines: Iterable[str], sentence: str) -> Iterator[Event | tuple[int, TreeError]]:
-    """Yield the starts and ends of elements. For text that is not XML, yield its line and the
-    fault, and continue at the next line that begins a ``sentence``."""
+def events(lines: Iterable[str], sentence: str) -> Iterator[Event | Fault]:
+    """Yield the starts and ends of elements. For text that is not XML, yield the fault, and
+    continue at the next line that begins a ``sentence``, in the same encoding."""
     parser: _Parser | None = _Parser()
-    is_first = True
+    is_first, encoding = True, None
     number = 0
     for number, line in enumerate(lines, 1):
         if parser is None:
             if not line.lstrip().startswith((f"<{sentence} ", f"<{sentence}>")):
                 continue
-            parser, is_first = _Parser(), False
+            parser, is_first = _Parser(encoding), False
             parser.feed(number, "<all>")
         try:
             yield from parser.feed(number, line)
         except TreeError as error:
             if is_first or parser.depth > 1 or not line.lstrip().startswith("</"):
-                yield number, error
+                begins = f"<{sentence} " in line or f"<{sentence}>" in line
+                yield Fault(number, begins, error)
+            if is_first and parser.depth:  # else the encoding itself may be the fault
+                encoding = parser.encoding
             parser = None
     if parser and is_first and parser.depth:
-        yield number, TreeError("truncated", "the file ends within an element")
+        yield Fault(number, True, TreeError("truncated", "the file ends within an element"))

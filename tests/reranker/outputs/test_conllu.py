@@ -111,6 +111,13 @@ def test_wrong_brackets_are_named(bits: list[str], message: str) -> None:
         list(from_conllu(["# text = a a", *rows, ""], "x.conllu"))
 
 
+@pytest.mark.parametrize("code", ["110000", "ffffff", "d0000000", "0"])
+def test_what_is_no_character_is_not_unescaped(code: str) -> None:
+    row = f"1\ta\t_\tNOUN\tNN\t_\t_\t_\t_\tConstituency=(A\\u{code};*)|Leaf=\\u10ffff;"
+    (tree,) = from_conllu([row])
+    assert tree == Tree(f"A\\u{code};", (Tree("NN", ("\U0010ffff",)),))
+
+
 def test_other_rows_and_columns() -> None:
     rows = to_conllu(ParsedSentence("0", Tree.from_string("(S (NN a) (NN b))"))).split("\n")
     ranges = ["1-2\tab" + "\t_" * 8, "0.1\tx" + "\t_" * 8]

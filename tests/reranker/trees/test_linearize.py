@@ -201,6 +201,20 @@ def test_the_short_way_from_text_is_the_long_way(text: str) -> None:
     assert short == tokens_or_code(lambda: linearize(Tree.from_string(text)))
 
 
+@pytest.mark.parametrize(
+    ("text", "leaf"),
+    [
+        ("(S (NP (NNS dogs dog)) (VP (VBP bark bark)))", "(NNS dogs dog)"),
+        ("(S (NP (DT the) dog))", "(NP (DT the) dog)"),
+        ("(S (NP (NN dog)) barks)", "(S (NP (NN dog)) barks)"),
+    ],
+)
+def test_the_leaf_at_fault_is_named(text: str, leaf: str) -> None:
+    with pytest.raises(TreeError) as error:
+        cleaned(Tree.from_string(text))
+    assert str(error.value) == f"a leaf that is not (TAG word): {leaf}"
+
+
 def test_cleaned_trees_have_no_traces_and_no_function_tags() -> None:
     tree = Tree.from_string(
         "( (S (NP-SBJ-1 (DT The) (NN cat)) (VP (VBZ sits) (S (NP-SBJ (-NONE- *-1)))) (. .)) )"

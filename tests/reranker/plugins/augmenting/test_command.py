@@ -92,7 +92,7 @@ def test_trees_are_cleaned_first(tmp_path: Path, capsys: pytest.CaptureFixture[s
     status, out, err = output(capsys, str(path), "--kinds", "commands", "items")
     assert (status, len(out)) == (1, 2)
     assert not any("NONE" in each or "-SBJ" in each for each in out)
-    assert f"{path}:2: tree rejected, not-a-tree: a word has no part-of-speech tag" in err[0]
+    assert f"{path}:2: tree rejected, not-a-tree: a leaf that is not (TAG word): (NP (" in err[0]
 
 
 @pytest.mark.parametrize(

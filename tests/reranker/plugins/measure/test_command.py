@@ -98,7 +98,7 @@ def test_what_cannot_be_measured_is_named(tmp_path: Path, capsys: Capture) -> No
         (1, "left out: its words have no part-of-speech tags"),
         (2, "tree rejected, unbalanced"),
         (4, "left out: there are no word tokens"),
-        (6, "left out: a word has no part-of-speech tag"),
+        (6, "left out: a leaf that is not (TAG word): (S (NN it) ran)"),
     ):
         assert f"rerank: {file}:{line}: {reason}" in printed.err
     assert main(["measure", write(tmp_path / "u.mrg", untagged)]) == 2

@@ -9,14 +9,16 @@ import pytest
 
 from reranker.commands.main import main
 from reranker.errors import TreeError
+from reranker.files.kinds import kind_of
 from reranker.plugins.treebanks import conll2012, conllu, export, tigerxml
 from reranker.plugins.treebanks.graph import Graphs, Row
 from reranker.plugins.treebanks.xml_events import events
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import read_texts, read_treebank
 from tests.checkout import ROOT
+from tests.program import rerank
 from tests.reranker.repetitions import cpu_seconds, repeated
-from tests.reranker.small_files import write
+from tests.reranker.small_files import bllip, write
 
 Capture = pytest.CaptureFixture[str]
 WRITERS = {"export": export, "conll2012": conll2012, "conllu": conllu, "tigerxml": tigerxml}
@@ -288,12 +290,27 @@ def test_broken_sentences_are_named_and_the_others_read(tmp_path: Path) -> None:
         ("big5", "multi-byte encodings are not supported"),
     ],
 )
-def test_encodings_of_xml(name: str, problem: str, tmp_path: Path) -> None:
+def test_encodings_of_xml(
+    name: str, problem: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A fault before the first sentence is no sentence."""
     text = TIGER.replace("UTF-8", name).replace("nichts", "nichtß")
-    found = texts_of(write(tmp_path / "t.xml", text))
-    if problem:
-        assert found.pop(0) == f"1: not-a-tree: line 1: an encoding that is not known: {problem}"
+    file = write(tmp_path / "t.xml", text)
+    found = texts_of(file)
     assert found[0] == ATTACHED.replace("nichts", "nichtß") and len(found) == 3
+    fault = f"{file}:1: line 1: an encoding that is not known: {problem}"
+    assert (fault in caplog.messages) == bool(problem)
+
+
+@pytest.mark.parametrize("name", ["ISO-8859-1", "iso8859-15", "windows-1252", "UTF-8"])
+def test_an_encoding_holds_after_a_broken_sentence(name: str, tmp_path: Path) -> None:
+    text = TIGER.replace("UTF-8", name).replace("Nein", "Nö").replace("nichts", "nichtß")
+    found = texts_of(write(tmp_path / "t.xml", text.encode(name)))
+    assert found == [
+        ATTACHED.replace("nichts", "nichtß"),
+        "20: not-a-tree: not XML: line 20: mismatched tag",
+        "(TOP (ITJ Nö))",
+    ]
 
 
 def test_a_line_of_declarations_takes_time_in_proportion_to_its_length() -> None:
@@ -323,10 +340,144 @@ def test_ids_that_are_none(before: str, after: str, problem: str, tmp_path: Path
     ]
 
 
-def test_xml_from_strangers_is_bounded(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["trees", "export", "tigerxml", "bllip"])
+def test_a_refused_header_is_no_tree(form: str, tmp_path: Path) -> None:
+    text = TIGER.replace("<corpus>", "<!DOCTYPE c>\n<corpus>")
+    for name, content in (("with.xml", text), ("without.xml", TIGER)):
+        write(tmp_path / name, content)
+    with_header, without = (
+        rerank("convert", name, "--to", form, folder=tmp_path)
+        for name in ("with.xml", "without.xml")
+    )
+    assert with_header.stdout == without.stdout and with_header.returncode == 1
+
+
+def test_a_sentence_whose_start_is_broken_is_a_sentence(tmp_path: Path) -> None:
+    for before in ('<s id="s1">', '<s id="s3">'):
+        text = TIGER.replace(before, before.replace('="', "="))
+        found = texts_of(write(tmp_path / "t.xml", text))
+        assert len(found) == 3 and sum("not XML" in each for each in found) == 2
+
+
+def test_two_trees_of_a_sentence_are_none(tmp_path: Path) -> None:
+    text = XML.replace("</parse>", "</parse><parse>(ROOT (UH No))</parse>")
+    assert texts_of(write(tmp_path / "t.xml", text))[0] == (
+        "3: not-a-tree: a sentence with 2 trees (<parse>)"
+    )
+    empty = XML.replace("</parse>", "</parse><parse/>")
+    assert "with 2 trees" in texts_of(write(tmp_path / "t.xml", empty))[0]
+
+
+NAMED = EXPORT_3.replace("#BOS 1 0 1098266456 1 %% @SB2AV@", "#BOS doc7/s1").replace(
+    "#EOS 1", "#EOS doc7/s1"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NAMED,
+        NAMED.replace("#FORMAT 3\n", ""),
+        NAMED[NAMED.index("#BOS") :],
+        NAMED[NAMED.index("#BOS") :].replace("doc7/s1", "dpc-bal-001236-nl-sen.p.1.s.2"),
+        NAMED[NAMED.index("#BOS") :].replace("doc7/s1", "wsj_0001.1 0 0 0"),
+        NAMED[NAMED.index("#BOS") :].replace("\t\t", "\t\t\t").replace("Davon", "1998"),
+        NAMED.replace("Davon", "1998").replace("\t", "\t\t"),
+        "%% word\tlemma\ttag\n" + NAMED[NAMED.index("#BOS") :],
+    ],
+)
+def test_ids_with_names_and_rows_with_numbers(text: str, tmp_path: Path) -> None:
+    found = texts_of(write(tmp_path / "t.export", text))
+    assert [each.replace("1998", "Davon") for each in found] == [ATTACHED]
+    assert rerank("grep", "S", "t.export", "--count", folder=tmp_path).stdout.split()[-2] == "1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["#BOS vs #NYY tonight\nWe won 5 4\n", "#BOS wins\n#EOS R5 is a camera\n#BOS loses\n"],
+)
+def test_a_hashtag_begins_no_treebank(text: str) -> None:
+    assert kind_of(text * 3) is None
+
+
+def test_constituents_without_words_are_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Unused ones, those within one that is used, and those that hold only such ones."""
+    for rows in ("#502\t\tNP\t--\tOA\t500\n", "#502\t\tNP\t--\t--\t0\n",
+                 "#503\t\tNP\t--\t--\t502\n#502\t\tNP\t--\tOA\t501\n"):  # fmt: skip
+        file = write(tmp_path / "t.export", EXPORT_3.replace("#EOS", rows + "#EOS"))
+        assert texts_of(file) == [ATTACHED]
+        left_out = rows.count("#")
+        assert f"{left_out} constituent{'s' * (left_out > 1)} without words" in caplog.text
+    for nodes in ('<nt id="502" cat="NP"/>', '<nt id="502" cat="NP"><edge idref="503" label="X"/>'
+                  '</nt><nt id="503" cat="PP"></nt>'):  # fmt: skip
+        text = TIGER.replace("</nonterminals>", f"{nodes}</nonterminals>")
+        assert texts_of(write(tmp_path / "t.xml", text))[0] == ATTACHED
+
+
+def test_numbers_of_any_length(tmp_path: Path) -> None:
+    for number, problem in (
+        ("5" * 5_000, f"a parent that does not exist: {'5' * 60}"),
+        ("\u0665\u0660\u0660", "line 8: no parent in column 5"),
+        ("0" * 5_000, ""),
+    ):
+        text = EXPORT_3.replace("$(\t--\t--\t0", f"$(\t--\t--\t{number}")
+        expected = f"6: not-a-tree: {problem}" if problem else ATTACHED
+        assert texts_of(write(tmp_path / "t.export", text)) == [expected]
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize(
+    "tree",
+    [
+        "(TOP (NP-HLN (NN News)))", "(TOP (S-TTL (NP-SBJ (PRP It)) (VP (VBZ runs))))",
+        "(TOP (FRAG-HLN-TPC (NP (NN News))))", "(ROOT (NP-HLN (NN News)))",
+        "(TOP (NP-HLN (NN News)) (NP-TTL (NN News)))",
+    ],
+)  # fmt: skip
+def test_the_function_of_the_top_constituent_comes_back(
+    form: str, tree: str, tmp_path: Path
+) -> None:
+    write(tmp_path / "t.mrg", tree)
+    assert (
+        rerank("convert", "t.mrg", "--to", form, "--out", "there", folder=tmp_path).returncode == 0
+    )
+    assert texts_of(str(tmp_path / "there")) == [tree]
+
+
+@pytest.mark.parametrize(
+    ("form", "summary"),
+    [
+        ("trees", "3 sentences, 3 candidates written, 0 rejected"),
+        ("export", "3 sentences, 1 candidate written, 2 rejected"),
+        ("tigerxml", "3 sentences, 2 candidates written, 1 rejected"),
+        ("bllip", "3 sentences, 4 candidates written, 0 rejected"),
+    ],
+)
+def test_what_is_not_written_is_not_counted(form: str, summary: str, tmp_path: Path) -> None:
+    trees = ("(TOP (S (NN Yes)))", "(TOP (S (NN #FORMAT)))", "(TOP (S (NP )  (NN No)))")
+    write(
+        tmp_path / "lists",
+        bllip([trees[0], trees[0].replace("NN", "UH")], *[[each] for each in trees[1:]]),
+    )
+    done = rerank("convert", "lists", "--to", form, folder=tmp_path)
+    assert done.stderr.splitlines()[-1] == f"rerank: {summary}"
+
+
+def test_half_a_pair_is_no_character(tmp_path: Path) -> None:
+    text = JSON.replace("NP (PRP It", r"NP (PRP \ud800").replace("(UH No)", r"(UH \ud83d\ude00)")
+    found = texts_of(write(tmp_path / "t.json", text))
+    assert found[0] == "2: encoding: half a surrogate pair" and found[2] == "(ROOT (UH \U0001f600))"
+    done = rerank("convert", "t.json", "--to", "trees", "--clean", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "(TOP (UH \U0001f600))\n")
+
+
+def test_xml_from_strangers_is_bounded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     entity = TIGER.replace("<corpus>", '<!DOCTYPE c [<!ENTITY a "b">]>\n<corpus>')
-    first = texts_of(write(tmp_path / "t.xml", entity))[0]
-    assert first == "2: not-a-tree: a document type (DTD) in XML is not read: take it out"
+    file = write(tmp_path / "t.xml", entity)
+    assert texts_of(file)[0] == ATTACHED
+    assert f"{file}:2: a document type (DTD) in XML is not read: take it out" in caplog.messages
     deep = TIGER.replace("<graph", "<a>" * 200 + "<graph", 1)
     assert "too-deep: more than 100 elements" in texts_of(write(tmp_path / "t.xml", deep))[0]
     cut = TIGER[: TIGER.index("</graph>")]
