@@ -443,7 +443,9 @@ def _certainty(sentence: dict[str, Any]) -> Certainty | None:
 def _origin(given: dict[str, Any] | None) -> Origin | None:
     if given is None:
         return None
-    return Origin("", given["line"], given["text"], tuple(map(tuple, given["offsets"])))
+    return Origin(
+        "", given["line"], given["text"], tuple(map(tuple, given["offsets"])), given.get("speaker")
+    )
 
 
 def _ranked(entry: dict[str, Any], origin: Origin | None, certainty: Certainty | None) -> Ranked:

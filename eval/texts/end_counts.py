@@ -203,14 +203,14 @@ def _columns(counts: Counter[str]) -> list[str]:
 
 
 def _grouped(name: str, scores: dict[str, float], most: int) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each rounded score: its name, the score, the words. Lower ones are like that
-    of an unknown word."""
-    groups: dict[int, list[str]] = defaultdict(list)
+    """Yield a row for each score, rounded to a half: its name, the score, the words. Lower scores
+    are like that of an unknown word."""
+    groups: dict[float, list[str]] = defaultdict(list)
     for word, score in scores.items():
         if score > -1:
-            groups[min(most, round(score))].append(word)
+            groups[min(most, round(2 * score) / 2)].append(word)
     for score in sorted(groups):
-        yield name, str(score), " ".join(sorted(groups[score]))
+        yield name, f"{score:g}", " ".join(sorted(groups[score]))
 
 
 def _text_sentences(path: str, most: int) -> list[str]:
@@ -226,7 +226,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--treebanks", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--texts", nargs="*", default=[], metavar="FILE")
     text = "sentences of each text, drawn at random (default: %(default)s)"
-    parser.add_argument("--most", type=positive, default=100_000, metavar="N", help=text)
+    parser.add_argument("--most", type=positive, default=60_000, metavar="N", help=text)
     text = "words whose scores are kept (default: %(default)s)"
     parser.add_argument("--words", type=positive, default=10_000, metavar="N", help=text)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")

@@ -39,7 +39,7 @@ GROUPS = {
     "everyday flags": (
         "text --sentences --language --parser --models --output --out --resume --least-sure"
     ),
-    "input": "--tokens --words --format --beam",
+    "input": "--tokens --prose --speakers --words --format --beam",
     "models": (
         "--parser-command --parser-model --candidates --overparsing --sha256 --lm-weight "
         "--criterion --combine"

@@ -27,6 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser, number: str) -> None:
     )
     text = "one sentence per line, a space between words"
     form.add_argument("--tokens", dest="form", action="store_const", const="tokens", help=text)
+    text = "running text whose ends of lines end no sentence"
+    form.add_argument("--prose", dest="form", action="store_const", const="prose", help=text)
+    text = (
+        "names before a colon at the beginning of a line are speakers, not words (default: found "
+        "by the text)"
+    )
+    parser.add_argument("--speakers", action=argparse.BooleanOptionalAction, help=text)
     add_words(parser)
 
 
@@ -45,4 +52,5 @@ def settings(arguments: argparse.Namespace) -> TextSettings:
     """Return the settings that the flags describe; a command may lack some of the flags."""
     form = getattr(arguments, "form", "text")
     form = cast(TextForm, form if form in get_args(TextForm) else "text")
-    return TextSettings(form, arguments.words, arguments.longest, arguments.jobs)
+    speakers = getattr(arguments, "speakers", None)
+    return TextSettings(form, arguments.words, arguments.longest, arguments.jobs, speakers)

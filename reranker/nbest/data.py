@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from reranker.errors import InputError, TreeError
 from reranker.files.opening import text_digest
@@ -98,6 +98,12 @@ class Origin(NamedTuple):
     offsets: tuple[tuple[int, int], ...]
     """The half-open span of each word in characters, counted from 0 at the start of the file's
     text."""
+    speaker: str | None = None
+    """The name before the turn of a transcript."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; only transcripts have speakers."""
+        return {key: value for key, value in self._asdict().items() if value is not None}
 
     def __repr__(self) -> str:
         return short_repr(self)

@@ -12,7 +12,17 @@ from reranker.outputs.output import Output
 from reranker.ranking import Ranking
 from reranker.ranking.sentence import ParsedSentence
 
-COLUMNS = ("sentence", "label", "start", "end", "probability", "start_char", "end_char", "text")
+COLUMNS = (
+    "sentence",
+    "label",
+    "start",
+    "end",
+    "probability",
+    "start_char",
+    "end_char",
+    "text",
+    "speaker",
+)
 
 
 class Brackets(Output):
@@ -38,11 +48,14 @@ class Brackets(Output):
     def rows(self, sentence: ParsedSentence, number: int) -> str:
         """Return the rows of a sentence that is aligned with its text."""
         rows: list[tuple[object, ...]] = []
+        speaker = sentence.origin.speaker if sentence.origin else None
         for each in sentence.constituents:
             place = (each.label, each.start, each.end, each.probability)
-            rows.append((number, *place, each.start_char, each.end_char, _one_line(each.text)))
+            rows.append(
+                (number, *place, each.start_char, each.end_char, _one_line(each.text), speaker)
+            )
         if not sentence.constituents:
-            rows.append((number, *[None] * 6, _one_line(sentence.text)))
+            rows.append((number, *[None] * 6, _one_line(sentence.text), speaker))
         return delimited(rows, with_commas=self._has_commas).removesuffix("\n")
 
 

@@ -48,6 +48,8 @@ def to_conllu(sentence: ParsedSentence) -> str:
     comments = [f"# sent_id = {_line(sentence.id)}"]
     if sentence.origin is not None:
         comments.append(f"# source = {_line(sentence.origin.file)}:{sentence.origin.line}")
+    if sentence.origin is not None and sentence.origin.speaker:
+        comments.append(f"# speaker = {_line(sentence.origin.speaker)}")
     if sentence.score is not None:
         comments.append(f"# score = {sentence.score}")
     if sentence.confidence is not None:

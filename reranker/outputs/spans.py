@@ -27,11 +27,13 @@ def to_dict(sentence: ParsedSentence) -> dict[str, Any]:
     """Return plain data for JSON; docs/sentence.schema.json describes every field."""
     words, certainty = sentence.words, sentence.certainty
     origin = sentence.origin
+    speaker = {"speaker": origin.speaker} if origin and origin.speaker else {}
     return {
         "version": VERSION,
         "id": sentence.id,
         "file": origin.file if origin else None,
         "line": origin.line if origin else None,
+        **speaker,
         "text": sentence.text,
         "score": sentence.score,
         "tree": sentence.tree.to_string() if sentence.tree else None,

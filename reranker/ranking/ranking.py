@@ -365,7 +365,7 @@ class Ranking:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON; docs/output.md describes every field."""
         best = self.best
-        origin = {} if self.origin is None else {"origin": self.origin._asdict()}
+        origin = {} if self.origin is None else {"origin": self.origin.to_dict()}
         return {
             "version": OUTPUT_VERSION,
             "id": self.id,

@@ -23,11 +23,17 @@ class Rankings(list[Ranking]):
         as ``sentence``. Raises InputError without pandas, TreeError as ``Ranked.constituents``
         does."""
         rows = (
-            (ranking.id, *constituent, constituent.start_char, constituent.end_char)
+            (
+                ranking.id,
+                *constituent,
+                constituent.start_char,
+                constituent.end_char,
+                ranking.origin.speaker if ranking.origin else None,
+            )
             for ranking in self
             for constituent in (ranking.best.constituents if ranking.best else ())
         )
-        columns = ("sentence", *Constituent._fields, "start_char", "end_char")
+        columns = ("sentence", *Constituent._fields, "start_char", "end_char", "speaker")
         return data_frame(rows, columns)
 
     def _repr_html_(self) -> str:

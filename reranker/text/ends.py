@@ -44,6 +44,15 @@ _SPEAKER = re.compile(
     r"\s(?P<verb>[a-z]{2,20})\b"
 )
 _QUOTED = frozenset({'?"', '!"', '..."'})
+FUNCTION_WORDS = frozenset(
+    [
+        *("the", "a", "an", "of", "to", "in", "on", "at", "by", "for", "with", "from", "into"),
+        *("and", "or", "but", "nor", "as", "than", "is", "are", "was", "were", "be", "my", "your"),
+        *("his", "her", "its", "our", "their", "this", "these", "those", "which", "who", "if"),
+        *("when", "while", "because"),
+    ]
+)
+"""Words that end few sentences; names often follow."""
 _LONGEST = 40  # characters of a token
 _LEAST, _MOST = -2.5, 3.0  # the most that a word behind an end can count
 
@@ -145,9 +154,19 @@ def _left(text: str, match: re.Match[str]) -> Left:
     if name in _UNITS and word[-1:].isdigit():
         name += " number"
     elif name in ("initial", "number"):
-        is_first = not word or (word[-1] in ".?!:" and (len(word) > 2 or name == "number"))
-        name += " first" if is_first else " capital" if word[0].isupper() else " lower"
+        name += f" {_before(word, name == 'number')}"
     return Left(token, name)
+
+
+def _before(word: str, is_number: bool) -> str:
+    """Return the kind of the word before an initial or a number."""
+    if not word or (word[-1] in ".?!:" and (len(word) > 2 or is_number)):
+        return "first"
+    if word[0].isupper():
+        return "capital"
+    if not word[-1].isalnum():
+        return "mark"
+    return "function" if word in FUNCTION_WORDS else "lower"
 
 
 Counts = Mapping[str, int]

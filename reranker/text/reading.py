@@ -4,7 +4,8 @@ trees and n-best lists."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -19,13 +20,16 @@ from reranker.nbest.dialects.registry import recognise_by_a_line
 from reranker.nbest.words import printable
 from reranker.text.conventions import Convention
 from reranker.text.splitting import LONGEST, Stretch, TextForm, stretches
-from reranker.text.words import Word, fault, given_words, split_into_words
+from reranker.text.words import fault, given_words, split_into_words
 from reranker.trees.tree import short_repr
 
 CUT = f"a part of more than {LONGEST:,} characters without an end of a sentence"
 """The problem of every part of an overlong sentence."""
 
 _PIECE = 1 << 13  # characters
+# Sentences as BLLIP reads them: <s> The dog sleeps . </s>, perhaps with a name in the first mark.
+_MARKED = re.compile(r"\s*<s(?:\s[^<>\n]{0,200})?>\s")
+_MARK = re.compile(r"<s(?:\s[^<>\n]{0,200})?>|</s>")
 
 
 class TextSentence(NamedTuple):
@@ -79,16 +83,17 @@ class Text:
         longest: int = 200,
         *,
         is_known: bool = False,
+        speakers: bool | None = None,
+        report: Callable[[str], None] | None = None,
     ) -> None:
-        """Open the texts. Sentences of more than ``longest`` words have a ``problem``. Raises
-        InputError for a file that cannot be opened, now or when it is read; unless ``is_known``,
-        raises KindError for a file that is not text, now or at the place where it stops being
-        text."""
+        """Open the texts. Sentences of more than ``longest`` words have a ``problem``;
+        ``speakers`` is None if the text decides whether the names of speakers are there;
+        ``report`` is called with messages about the layout. Raises InputError for a file that
+        cannot be opened, now or when it is read; unless ``is_known``, raises KindError for a file
+        that is not text, now or at the place where it stops being text."""
         self._is_known = is_known
         self._form, self._longest, self._convention = form, longest, convention
-        self._split: Callable[[str], Sequence[Word]] = partial(
-            given_words if form == "tokens" else split_into_words, convention=convention
-        )
+        self._speakers, self._report = speakers, report
         self._files: list[str | os.PathLike[str] | TextFile] = []
         self._sizes: list[int | None] = []
         self._open: TextFile | None = None
@@ -129,9 +134,16 @@ class Text:
                 pieces = self._counted(file)
                 if not self._is_known:
                     pieces = _checked(file, pieces)
-                for stretch in stretches(pieces, self._form, self._convention):
+                form = self._form
+                if is_marked := _MARKED.match(file.head()) is not None:
+                    form = "tokens"
+                    pieces = (_MARK.sub(lambda mark: " " * len(mark[0]), each) for each in pieces)
+                report = partial(self._tell, file.name)
+                if is_marked:
+                    report("each line in <s> and </s> is a sentence, its words between spaces")
+                for stretch in stretches(pieces, form, self._convention, self._speakers, report):
                     line = stretch.line
-                    sentence = self._sentence(file.name, stretch)
+                    sentence = self._sentence(file.name, stretch, form)
                     yield sentence._replace(position=self._read + file.position(self._bytes))
             self._read += file.size or 0
             self._bytes = 0
@@ -147,8 +159,14 @@ class Text:
             )
             yield piece
 
-    def _sentence(self, name: str, stretch: Stretch) -> TextSentence:
-        words = self._split(stretch.text)
+    def _tell(self, name: str, message: str) -> None:
+        if self._report is not None:
+            self._report(f"{name}: {message}")
+
+    def _sentence(self, name: str, stretch: Stretch, form: TextForm) -> TextSentence:
+        split = given_words if form == "tokens" else split_into_words
+        read = stretch.text if stretch.read is None else stretch.read
+        words = split(read, self._convention)
         problem = None
         if stretch.is_cut:
             problem = CUT
@@ -157,7 +175,9 @@ class Text:
         elif all(is_invisible(word.text) for word in words):
             problem = "no visible characters"
         offsets = tuple((stretch.start + word.start, stretch.start + word.end) for word in words)
-        origin = Origin(printable(name), stretch.line, printable(stretch.text), offsets)
+        origin = Origin(
+            printable(name), stretch.line, printable(stretch.text), offsets, stretch.speaker
+        )
         sentence = Sentence(tuple(word.text for word in words))
         return TextSentence(sentence, origin, problem, fault(stretch.text))
 

@@ -6,13 +6,26 @@ import logging
 import re
 import string
 from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from reranker.text.conventions import Convention, full_stops, is_english
 from reranker.text.ends import end_table
+from reranker.text.layout import (
+    Layout,
+    Turn,
+    has_doubtful_break,
+    is_doubtful,
+    item_mark,
+    layout_of,
+    line_ends,
+    masked,
+    turns,
+)
 
-TextForm = Literal["text", "sentences", "tokens"]
-"""Running text; one sentence per line; one sentence per line with a space between words."""
+TextForm = Literal["text", "prose", "sentences", "tokens"]
+"""Running text; running text whose ends of lines end no sentence; one sentence per line; one
+sentence per line with a space between words."""
 
 LONGEST = 1 << 15
 """Characters of a sentence; a longer one is cut."""
@@ -36,6 +49,10 @@ class Stretch(NamedTuple):
     line: int
     is_cut: bool = False
     """True for a part of a text too long to be a sentence."""
+    speaker: str | None = None
+    """The name before the turn of a transcript."""
+    read: str | None = None
+    """The text with spaces in place of mark-up; None if there is none."""
 
 
 class _Block(NamedTuple):
@@ -43,56 +60,152 @@ class _Block(NamedTuple):
     block."""
 
     text: str
+    read: str
+    """The text with spaces in place of mark-up and of speakers."""
     start: int
     line: int
     is_whole: bool
     spaces: str
     """Characters that belong to no word."""
+    has_items: bool = False
+    """Whether the numbers of items are no part of sentences."""
+    turns: tuple[Turn, ...] = ()
+    speaker: str | None = None
+    """The speaker before the first turn."""
 
     def part(self, start: int, end: int, is_cut: bool) -> Iterator[Stretch]:
-        """Yield the stretch without surrounding white space; nothing if only white space is
-        there."""
-        text = self.text[start:end]
-        start += len(text) - len(text.lstrip(self.spaces))
-        if start < end:
-            line = self.line + self.text.count("\n", 0, start)
-            yield Stretch(text.strip(self.spaces), self.start + start, line, is_cut)
+        """Yield the stretch without surrounding white space and the number of an item; nothing if
+        only white space is there."""
+        read = self.read[start:end]
+        start += len(read) - len(read.lstrip(self.spaces))
+        if start >= end:
+            return
+        read = read.strip(self.spaces)
+        if self.has_items and not is_cut:
+            is_line = not self.read[:start].rstrip(" \t").rpartition("\n")[2]
+            mark = item_mark(read, is_line)
+            start, read = start + mark, read[mark:]
+        line = self.line + self.text.count("\n", 0, start)
+        text = self.text[start : start + len(read)]
+        speaker = self.speaker_at(start)
+        is_marked = read != text
+        yield Stretch(text, self.start + start, line, is_cut, speaker, read if is_marked else None)
+
+    def speaker_at(self, place: int) -> str | None:
+        """Return the speaker of the words at a place."""
+        before = [turn.speaker for turn in self.turns if turn.start <= place]
+        return before[-1] if before else self.speaker
 
 
 def stretches(
-    pieces: Iterable[str], form: TextForm, convention: Convention = "gum"
+    pieces: Iterable[str],
+    form: TextForm,
+    convention: Convention = "gum",
+    speakers: bool | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> Iterator[Stretch]:
     """Yield the sentences of a text that arrives in lines, long ones in pieces
     (``TextFile.pieces``).
 
     Running text in English ends by the counts of ``text/ends.py``; in other languages by syntok,
     but not at semicolons, and at full stops without a space behind them, as in Chinese. A blank
-    line ends a sentence, too. In a paragraph too long for memory, all sentences but the last are
-    yielded before the rest is read.
+    line ends a sentence, too, and so may an end of a line (``text/layout.py``); the layout is
+    found in the beginning of the text, before the first paragraph for which it matters, and
+    ``report`` is called with a message about it. In a paragraph too long for memory, all sentences
+    but the last are yielded before the rest is read.
     """
     # A no-break space between given words is a word.
     spaces = (string.whitespace if form == "tokens" else _SPACES) + _BYTE_ORDER_MARK
-    ends = end_table().ends if is_english(convention) else _all_ends
+    ends_in = end_table().ends if is_english(convention) else _all_ends
+    is_text = form in ("text", "prose")
+    layout: Layout | None = None
+    if not is_text or form == "prose":
+        layout = Layout(has_speakers=bool(speakers), joins=True)
     text, start, line, is_cut = "", 0, 1, False
-    for piece in pieces:
+    speaker: str | None = None
+    source = iter(pieces)
+    while (piece := next(source, None)) is not None:
         text += piece
-        is_whole = piece.endswith("\n") if form != "text" else not piece.strip(spaces)
-        if is_whole or len(text) >= LONGEST:
-            block = _Block(text, start, line, is_whole, spaces)
-            taken, is_cut = yield from _sentences(block, form, is_cut, ends)
-            text, start = text[taken:], start + taken
-            line += block.text.count("\n", 0, taken)
-    yield from _sentences(_Block(text, start, line, True, spaces), form, is_cut, ends)
+        is_whole = not piece.strip(spaces) if is_text else piece.endswith("\n")
+        if not is_whole and len(text) < LONGEST:
+            continue
+        if layout is None and (speakers or is_doubtful(masked(text, Layout()))):
+            ahead = _sample(source, LONGEST - len(text))
+            layout = _found(text + "".join(ahead), speakers, report)
+            source = chain(ahead, source)
+        block = _block(text, layout, form, speaker, start, line, is_whole, spaces)
+        taken, is_cut = yield from _sentences(block, is_cut, ends_in, layout)
+        speaker = block.speaker_at(max(0, taken - 1))
+        text, start = text[taken:], start + taken
+        line += block.text.count("\n", 0, taken)
+    if layout is None and (speakers or is_doubtful(masked(text, Layout()))):
+        layout = _found(text, speakers, report)
+    block = _block(text, layout, form, speaker, start, line, True, spaces)
+    yield from _sentences(block, is_cut, ends_in, layout)
+
+
+def _sample(pieces: Iterator[str], most: int) -> list[str]:
+    """Take pieces of some ``most`` characters."""
+    taken: list[str] = []
+    size = 0
+    while size < most and (piece := next(pieces, None)) is not None:
+        taken.append(piece)
+        size += len(piece)
+    return taken
+
+
+def _found(sample: str, speakers: bool | None, report: Callable[[str], None] | None) -> Layout:
+    """Find the layout, and report it."""
+    sample = masked(sample, Layout())
+    layout = layout_of(sample, speakers)
+    if report is None:
+        return layout
+    if layout.has_speakers:
+        if speakers is None:
+            name = next(turns(sample)).speaker
+            report(f"a transcript: names such as {name!r:.40} are speakers (--no-speakers: words)")
+    elif layout.width is not None:
+        report("lines are those of prose, broken anywhere (--sentences: one sentence a line)")
+    elif has_doubtful_break(sample):
+        report("ends of lines end sentences where the next line begins one (--prose: they do not)")
+    return layout
+
+
+def _block(
+    text: str,
+    layout: Layout | None,
+    form: TextForm,
+    speaker: str | None,
+    start: int,
+    line: int,
+    is_whole: bool,
+    spaces: str,
+) -> _Block:
+    if form == "tokens":
+        return _Block(text, text, start, line, is_whole, spaces)
+    known = layout or Layout()
+    found = tuple(turns(text)) if known.has_speakers else ()
+    has_items = form in ("text", "prose")
+    read = masked(text, known)
+    return _Block(text, read, start, line, is_whole, spaces, has_items, found, speaker)
 
 
 def _sentences(
-    block: _Block, form: TextForm, is_cut: bool, ends_of: Callable[[str], Iterator[int]]
+    block: _Block,
+    is_cut: bool,
+    ends_in: Callable[[str], Iterator[int]],
+    layout: Layout | None,
 ) -> Generator[Stretch, None, tuple[int, bool]]:
     """Yield the sentences of a block; ``is_cut`` says that the block begins inside a sentence that
     was cut. Return the number of characters consumed, and whether the rest begins inside a cut
     sentence."""
-    text = block.text
-    ends = [*ends_of(text), len(text)] if form == "text" else [len(text)]
+    text = block.read
+    ends = [len(text)]
+    if block.has_items:
+        found = {*ends_in(text), *(turn.start for turn in block.turns)} - {0}
+        if layout is not None and not layout.joins:
+            found.update(line_ends(text, layout))
+        ends = [*sorted(found), len(text)]
     begin = 0
     for end in ends if block.is_whole else ends[:-1]:
         yield from block.part(begin, end, is_cut or end - begin > LONGEST)

@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from reranker.errors import InputError, KindError
@@ -41,6 +42,8 @@ class TextSettings:
     """Words of a sentence; longer ones are not parsed."""
     jobs: int | None = None
     """Parsers at once; None: one for each core."""
+    speakers: bool | None = None
+    """Whether names before turns are speakers; None: found by the text."""
     refuses_faults: bool = False
     """True: a sentence in which characters would be replaced is not parsed."""
 
@@ -120,7 +123,14 @@ class TextSentences(Source[TextSentence]):
         texts, self._settings = [*texts], settings
         self._names = [*map(str, texts)]
         words = settings.words or convention_of(ENGLISH)
-        self._text = Text(texts, settings.form, words, settings.longest)
+        self._text = Text(
+            texts,
+            settings.form,
+            words,
+            settings.longest,
+            speakers=settings.speakers,
+            report=partial(logger.info, "%s"),
+        )
         self._position = self.faults = 0
         """Sentences in which characters were replaced."""
         sentences = self._read()
@@ -144,6 +154,7 @@ class TextSentences(Source[TextSentence]):
             "form": settings.form,
             "words": settings.words,
             "longest": settings.longest,
+            "speakers": settings.speakers,
         }
 
     def close(self) -> None:

@@ -278,7 +278,7 @@ def _drawn(data: Mapping[str, Any], ranking: Ranking, nbest: NBest) -> dict[str,
 
 
 def _origin(origin: Origin) -> dict[str, Any]:
-    return {"line": origin.line, "text": origin.text, "offsets": origin.offsets}
+    return {key: value for key, value in origin.to_dict().items() if key != "file"}
 
 
 def _tree_score(place: int, ranking: Ranking) -> dict[str, Any]:

@@ -166,8 +166,8 @@ def test_counts_of_ends(tmp_path: Path, capsys: Capture) -> None:
     rows = [line.split("\t") for line in out.read_text().splitlines()[1:]]
     # One end; within a sentence once before lower case, a capital and two capitals each.
     assert ["token", "Qux", "1", "1", "1", "1", "0", "0", "0", "0", "0"] in rows
-    # Both quotations, and none of the five sentences that begin with a capital: log 5, rounded.
-    assert ["verb", "2", "said"] in rows
+    # Both quotations, and none of the five sentences that begin with a capital: log 5 in halves.
+    assert ["verb", "1.5", "said"] in rows
     assert rows[0] == [
         "start",
         "",

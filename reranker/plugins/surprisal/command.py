@@ -45,7 +45,7 @@ flags, 3 out of memory, 130 interrupted, 141 the reader of standard output close
 USAGE = "%(prog)s FILE [FILE ...] [flags]"
 GROUPS = {
     "everyday flags": "text --sentences --tokens --csv --json --unit --plot --out --resume",
-    "input": "--words --nbest --format --models",
+    "input": "--prose --speakers --words --nbest --format --models",
     "limits": "--beam --rows --longest --threads",
 }
 
@@ -164,7 +164,7 @@ def _source(
         return NBestLists(paths, ReadOptions(arguments.format), describe=lambda _: None), 0
     files, others = recognised_texts(paths)
     words = arguments.words or convention_of(language_of_models(arguments.models))
-    settings = TextSettings(arguments.form, words, arguments.longest)
+    settings = TextSettings(arguments.form, words, arguments.longest, speakers=arguments.speakers)
     text = TextSentences(files, settings)
     if text.is_empty:
         raise InputError(f"{', '.join(map(shown_path, paths))}: no text")

@@ -141,6 +141,8 @@ def test_the_next_word(text: str, expected: Right) -> None:
     "text, expected",
     [
         ("He met J. Smith", Left("J", "initial lower")),
+        ("met by J. Smith", Left("J", "initial function")),
+        ("We (J. Smith", Left("J", "initial mark")),
         ("He has 5 A. Then", Left("A", "initial number")),
         ("Then. 2. The", Left("2", "number first")),
         ("the U.S. Then", Left("U.S", "letters")),

@@ -113,7 +113,7 @@ def test_what_is_no_text(text: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"form": "token"}, "form must be text or sentences or tokens, got 'token'"),
+        ({"form": "token"}, "form must be text or prose or sentences or tokens, got 'token'"),
         ({"convention": "penn"}, "words must be gum or wsj or .*, got 'penn'"),
         ({"longest": 0}, "longest must be a positive integer, got 0"),
         ({"longest": "60"}, "longest must be a positive integer, got '60'"),

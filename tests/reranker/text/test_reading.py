@@ -110,3 +110,13 @@ def test_a_damaged_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.txt"):
         Text([tmp_path / "none.txt"])
+
+
+def test_lines_in_marks_of_sentences_have_words(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text("<s> The well-known dog sleeps . </s>\n<s n1> It's late .</s>\n")
+    messages: list[str] = []
+    for form in ("text", "sentences", "tokens"):
+        found = [one.sentence.words for one in Text([path], form, report=messages.append)]
+        assert found == [("The", "well-known", "dog", "sleeps", "."), ("It's", "late", ".")]
+    assert messages[0].startswith(f"{path}: each line in <s>")

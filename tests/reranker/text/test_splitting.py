@@ -56,7 +56,6 @@ def test_signs_that_end_no_sentence_of_syntok(text: str) -> None:
         "We met at 5 p.m.|They left at 6 p.m.|It was late.",
         "He moved to the U.S.|She stayed (at Smith Inc.)|But not for long.",
         "It was at 4 °C.|After an hour it rose to 12.5.|Then it fell.",
-        "There are two.|1. The first one.|2. The second one.",
         "We used mice; Rats were not used.",
         # Abbreviations before what belongs to them end no sentence.
         "On Oct. 3rd we left.|On Jan. 5th it snowed, and by Dec. 21st it was over.",
@@ -94,7 +93,10 @@ def test_time_grows_as_the_text_does(piece: str) -> None:
 
 def test_a_sentence_a_line() -> None:
     found = list(stretches(["One. Two.\n", " \n", "Three\r\n"], "sentences"))
-    assert found == [("One. Two.", 0, 1, False), ("Three", 12, 3, False)]
+    assert [(each.text, each.start, each.line) for each in found] == [
+        ("One. Two.", 0, 1),
+        ("Three", 12, 3),
+    ]
 
 
 @pytest.mark.parametrize("form", ["text", "sentences"])

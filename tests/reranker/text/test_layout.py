@@ -1,0 +1,179 @@
+"""Ends of lines, items of lists, speakers and mark-up."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+
+from reranker.text.layout import Layout, item_mark, layout_of, line_ends, masked
+from reranker.text.splitting import TextForm, stretches
+
+
+def split(
+    text: str, form: TextForm = "text", speakers: bool | None = None
+) -> tuple[list[str], list[str]]:
+    """Return the sentences, with the speaker and `>` in front, and the messages."""
+    messages: list[str] = []
+    found = stretches(
+        io.StringIO(text, newline="\n"), form, speakers=speakers, report=messages.append
+    )
+    sentences = []
+    for each in found:
+        assert text.startswith(each.text, each.start)
+        words = " ".join((each.read or each.text).split())
+        sentences.append(f"{each.speaker}> {words}" if each.speaker else words)
+    return sentences, messages
+
+
+LETTER = """Dear Mrs. Brown,
+
+Thank you for your letter of 3 May, which I have read with great interest. I am
+happy to tell you that we can meet the wishes of your firm, and that Peter
+Smith will call you next week about it. Please do not hesitate to write to us
+again if there is anything else that we can do.
+
+Kind regards,
+Jane Smith
+Head of Sales
+"""
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        # headlines, lists, recipes, subtitles, chat: an end of a line ends a sentence
+        ("Storm hits north\nRescue plan unveiled", "Storm hits north|Rescue plan unveiled"),
+        ("- buy milk\n- Call Mom\n* pay the rent", "buy milk|Call Mom|pay the rent"),
+        (
+            "Mix flour, sugar and\ntwo eggs\nBake it\nServe",
+            "Mix flour, sugar and two eggs|Bake it|Serve",
+        ),
+        ("2 cups flour\n1 egg\nSalt", "2 cups flour|1 egg|Salt"),
+        ("Where are you\ngoing now?\nHome", "Where are you going now?|Home"),
+        ("Team meeting at 8 p.m.\nTickets cost $5", "Team meeting at 8 p.m.|Tickets cost $5"),
+        # a line that ends with a comma or a function word goes on, but not a greeting
+        ("We met the\nMayor of Paris", "We met the Mayor of Paris"),
+        ("Hi Tom,\nThanks for coming", "Hi Tom,|Thanks for coming"),
+        (
+            "Two roads diverged in a yellow wood,\nAnd I stood",
+            "Two roads diverged in a yellow wood, And I stood",
+        ),
+        # numbers and letters of items are no part of sentences
+        ("1. Remove it. 2. Unscrew it. 3. Lift it.", "Remove it.|Unscrew it.|Lift it."),
+        ("1) Remove it\n2) Unscrew it", "Remove it|Unscrew it"),
+        (
+            "(a) the Tenant shall pay;\n(b) the Landlord shall not",
+            "the Tenant shall pay;|the Landlord shall not",
+        ),
+        # prose
+        (
+            "Good muffins cost $3.88\nin New York.  Please buy me\ntwo.",
+            "Good muffins cost $3.88 in New York.|Please buy me two.",
+        ),
+        (
+            LETTER,
+            "Dear Mrs. Brown,|Thank you for your letter of 3 May, which I have read with great "
+            "interest.|I am happy to tell you that we can meet the wishes of your firm, and that "
+            "Peter Smith will call you next week about it.|Please do not hesitate to write to us "
+            "again if there is anything else that we can do.|Kind regards,|Jane Smith|"
+            "Head of Sales",
+        ),
+        # mark-up
+        ("This is <b>bold</b> and <i class='x'>so</i>.", "This is bold and so ."),
+        ("One<br>Two<p>Three</p>four", "One|Two|Three|four"),
+        ("I <3 you. And x < y > z.", "I <3 you.|And x < y > z."),
+    ],
+)
+def test_sentences_of_lines(text: str, expected: str) -> None:
+    assert split(text)[0] == expected.split("|")
+
+
+def test_the_reading_of_lines_is_reported_and_chosen() -> None:
+    headlines = "Storm hits north\nRescue plan unveiled\n"
+    assert split(headlines)[1] == [
+        "ends of lines end sentences where the next line begins one (--prose: they do not)"
+    ]
+    assert split(headlines, "prose") == ([headlines.replace("\n", " ").strip()], [])
+    assert split(LETTER)[1] == [
+        "lines are those of prose, broken anywhere (--sentences: one sentence a line)"
+    ]
+    assert split("It is. It was.\n\nYes.")[1] == []
+
+
+TRANSCRIPT = (
+    "ANNA: So how did you start?\n\n"
+    "BEN (off): {F Uh, } I was [laughter] a student. I liked it.\nA lot.\n"
+)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (
+            TRANSCRIPT,
+            "ANNA> So how did you start?|BEN> Uh, I was a student.|BEN> I liked it.|BEN> A lot.",
+        ),
+        (
+            "A.1: Hello.\nB.2: Hi, {D well, } <noise> yes.\nA.3: Fine.",
+            "A> Hello.|B> Hi, well, yes.|A> Fine.",
+        ),
+        (
+            "[12:03] Anna: hi\n[12:04] Bob: are you in?\n[12:05] Anna: yes",
+            "Anna> hi|Bob> are you in?|Anna> yes",
+        ),
+        ("Q: Is it so?\nA: It is.\nQ: Why?", "Q> Is it so?|A> It is.|Q> Why?"),
+        (
+            "Speaker 1: Hello there.\nSpeaker 2: ((coughs)) Good day.",
+            "Speaker 1> Hello there.|Speaker 2> Good day.",
+        ),
+    ],
+)
+def test_speakers_of_transcripts(text: str, expected: str) -> None:
+    sentences, messages = split(text)
+    assert sentences == expected.split("|")
+    assert len(messages) == 1 and "--no-speakers" in messages[0]
+
+
+def test_names_and_colons_that_are_no_speakers() -> None:
+    form = "Name: John Smith\nAge: 40\nTown: Leeds"
+    assert split(form)[0] == form.split("\n")
+    assert split("Note: it is late.")[0] == ["Note: it is late."]
+    assert split(TRANSCRIPT, speakers=False)[0][0] == "ANNA: So how did you start?"
+    assert split("Tom: it is late.", speakers=True) == (["Tom> it is late."], [])
+
+
+def test_masks_keep_the_length() -> None:
+    text = "ANN: <p>{F Uh, } <b>yes</b> [laughs]<br/>"
+    assert masked(text, Layout()) == "ANN: \n\n {F Uh, }    yes     [laughs]\n    "
+    assert masked(text, Layout(has_speakers=True)) == "     \n\n    Uh,      yes             \n    "
+
+
+def test_the_layout_is_found_in_long_lines() -> None:
+    assert layout_of(LETTER, None) == Layout(77)
+    assert layout_of(TRANSCRIPT, None).has_speakers
+    assert not layout_of(TRANSCRIPT, False).has_speakers
+    assert [*line_ends("Yes\nNo", Layout(joins=True))] == []
+
+
+def test_marks_of_items() -> None:
+    marks = ("12. A", "(ii) b", "\u2022 c", "1990. D", "a. b")
+    assert [item_mark(text, True) for text in marks] == [4, 5, 2, 0, 0]
+    assert item_mark("- a", False) == 0
+
+
+@pytest.mark.parametrize(
+    "piece", ["A: b\n", "<b ", "{F ", "[", "((", "A a ", "1:1:", "<s x", "- \n", "A\nB\n", "a: "]
+)
+def test_time_grows_as_the_text_does(piece: str) -> None:
+    def seconds(characters: int) -> float:
+        text = piece * (characters // len(piece))
+        began = time.process_time()
+        layout = layout_of(text, None)
+        masked(text, Layout(has_speakers=True))
+        list(line_ends(text, layout))
+        return time.process_time() - began
+
+    short = min(seconds(4_000) for _ in range(3))
+    assert min(seconds(32_000) for _ in range(2)) < 30 * short + 0.05
