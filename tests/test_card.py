@@ -8,12 +8,12 @@ import sys
 import tomllib
 from pathlib import Path
 
-from huggingface_hub import ModelCard, ModelCardData
-
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_the_card_has_the_hub_s_data_and_our_text() -> None:
+    from huggingface_hub import ModelCard, ModelCardData  # slow to import for every worker
+
     command = [sys.executable, str(ROOT / "packages" / "card.py")]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
     card = ModelCard(done.stdout)

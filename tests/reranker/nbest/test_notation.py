@@ -200,7 +200,7 @@ PIECES = st.sampled_from(["(S", "(NP-1", "(TOP", ")", ")S", ")_NP", "XX", "_NN_"
 BROKEN = st.lists(PIECES, max_size=14).map(" ".join)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(BROKEN, st.sampled_from([BARE, LINEARIZED]), st.integers(1, 6))
 def test_whatever_is_repaired_is_a_tree(text: str, notation: Notation, count: int) -> None:
     try:
@@ -223,7 +223,7 @@ BROKEN_BRACKETS = st.lists(
 ).map(" ".join)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(BROKEN_BRACKETS, st.integers(1, 6))
 def test_repaired_brackets_are_read_as_what_they_were_repaired_to(text: str, count: int) -> None:
     try:

@@ -82,7 +82,7 @@ def assert_sound(lists: Sequence[NBest]) -> None:
         "".join(texts).encode()  # all can be written
 
 
-@settings(deadline=None, max_examples=75)
+@settings(deadline=None, max_examples=50)
 @given(TEXTS.map("".join), SENTENCES, OPTIONS)
 def test_any_text(text: str, sentences: str | None, options: ReadOptions) -> None:
     try:
@@ -92,7 +92,7 @@ def test_any_text(text: str, sentences: str | None, options: ReadOptions) -> Non
     assert_sound(lists)
 
 
-@settings(deadline=None, max_examples=75)
+@settings(deadline=None, max_examples=50)
 @given(candidates(), SENTENCES, OPTIONS)
 def test_broken_candidates(broken: list[str], sentences: str | None, options: ReadOptions) -> None:
     prefix = {"rnng": "0 ||| -1 ||| ", "fairseq": "H-0\t-1\t", "bllip": "-1\n"}

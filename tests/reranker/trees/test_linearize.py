@@ -188,7 +188,7 @@ def tokens_or_code(read: Callable[[], tuple[str, ...]]) -> tuple[str, ...] | str
         return error.code
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(BRACKETED | BRACKETED.map("(S (NN a){})".format) | st.text("()- aN\\\n", max_size=20))
 @example("(S (NN a)( )")
 @example("(" * MAX_DEPTH + "(NN a)" + ")" * MAX_DEPTH)

@@ -250,7 +250,7 @@ def plainly_read(text: str) -> list[str]:
     return words
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(
     st.lists(st.sampled_from(["(", "(", ")", ")", " ", "(NP ", "(NN a)", "(NP-A)", "b", "-LRB-"]))
 )

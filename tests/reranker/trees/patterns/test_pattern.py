@@ -86,7 +86,7 @@ patterns = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(trees, patterns)
 def test_the_nodes_are_those_of_nltk(tree: Tree, pattern: str) -> None:
     (expected,) = tgrep.tgrep_positions(pattern, [with_nodes_for_words(tree)])
@@ -109,7 +109,7 @@ def pairs(sign: str, table: Table) -> set[tuple[int, int]]:
     return {(a, b) for a in numbers for b in members(targets(table, a))}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(trees, nodes, nodes, st.sampled_from(TGREP_SIGNS), st.sampled_from(TGREP_SIGNS))
 def test_names_are_tried_out_until_all_of_the_pattern_holds(
     tree: Tree, first: str, second: str, sign: str, other_sign: str

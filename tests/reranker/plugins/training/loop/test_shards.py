@@ -251,10 +251,11 @@ def test_dev_perplexity_is_the_same_for_any_number_of_processes(tmp_path: Path) 
     assert in_processes(3, tmp_path, work) == [0, 0, 0]
 
 
-@pytest.mark.parametrize("config", [FAST, PAPER], ids=["fast", "paper"])
 def test_a_run_resumes_when_a_process_was_killed_with_any_number_of_processes(
-    config: TrainingConfig, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
+    """Here of the paper's recipe; those of other recipes on one process: test_train.py."""
+    config = PAPER
     run(config, tmp_path / "whole")
 
     def killed(processes: Processes) -> None:
