@@ -37,7 +37,7 @@ GROUPS = {
     "everyday flags": "--config --train --dev --out --budget --device --start-from --nproc",
     "data": "--train-target --dev-target --text --language --direction --stream",
     "pretrained models": "--vectors --vector-words --encoder --teacher --taught-text --fine-tuning",
-    "run": "--epochs --seed --log-folder --precision --threads --shards --restarts",
+    "run": "--epochs --seed --log-folder --dtype --threads --shards --restarts",
 }
 
 
@@ -76,8 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "as in --config, else en)"
     )
     add("--language", metavar="CODE", help=text)
-    text = "of matrix products (default: as in --config)"
-    add("--precision", choices=("bfloat16", "float32"), help=text)
+    text = "type of numbers in matrix products: precision in --config (default: as in --config)"
+    add("--dtype", dest="precision", choices=("bfloat16", "float32"), help=text)
     text = "read trees from start to end or from end to start; ensembles gain from having both"
     add("--direction", choices=("forward", "backward"), help=text)
     text = (

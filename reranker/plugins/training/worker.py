@@ -19,9 +19,10 @@ from reranker.errors import InputError, RerankError
 from reranker.files.both_ways import release
 from reranker.files.claim import claimed
 from reranker.files.output import files_of, make_folder, output_paths
+from reranker.files.visible import counted
 from reranker.plugins.training.loop.config import RunConfig, read_tables
 from reranker.plugins.training.loop.log import log_files
-from reranker.plugins.training.loop.run import NewRun, Progress
+from reranker.plugins.training.loop.run import NewRun, Progress, Run
 from reranker.plugins.training.loop.settings import TrainSettings
 from reranker.plugins.training.loop.train import train
 from reranker.plugins.training.processes import Processes, are_launched, joined, own_threads
@@ -109,8 +110,18 @@ def _trained(settings: TrainSettings, processes: Processes, out: Path) -> int:
     bar = _ProgressBar()
     perplexity = train(run, out, settings.folder, bar.report, settings.begun)
     bar.close()
-    message(f"{settings.out}: dev perplexity {perplexity:.3f} per {run.unit}")
+    message(f"{settings.out}: dev perplexity {perplexity:.3f} per {run.unit}, {_extent(run)}")
     return 0
+
+
+def _extent(run: Run) -> str:
+    """Return how long a run has trained, with advice if it has not seen all of its data."""
+    epochs, progress = run.recipe.batches.progress, run.progress
+    batches = counted(progress.batches, "batch", "batches")
+    extent = f"after {epochs:.3g} epochs, {batches} and {progress.seconds:.0f} seconds"
+    if epochs >= 1:
+        return extent
+    return f"{extent}: some training data was not seen; use a larger --budget or a smaller --config"
 
 
 def _kind(architecture: object) -> Any:
@@ -144,8 +155,12 @@ def _new_run(settings: TrainSettings, config: RunConfig, processes: Processes) -
     return new
 
 
+_SAID_EVERY = 60.0  # seconds between two lines about progress
+
+
 class _ProgressBar:
-    """A bar on a terminal: share of the budget, loss, best dev perplexity and speed."""
+    """A bar on a terminal, else a line a minute: share of the budget, loss, best dev perplexity and
+    speed."""
 
     def __init__(self) -> None:
         from tqdm import tqdm
@@ -157,7 +172,7 @@ class _ProgressBar:
             disable=not sys.stderr.isatty(),
             bar_format="{percentage:5.1f}%|{bar}| {elapsed} left {remaining} {postfix}",
         )
-        self._start = time.monotonic()
+        self._start = self._said = time.monotonic()
         self._first_tokens: int | None = None  # of this run; a resumed one has trained on others
 
     def report(self, progress: Progress, loss: float, done: float) -> None:
@@ -166,13 +181,16 @@ class _ProgressBar:
             self._first_tokens = progress.tokens
         seconds = max(1e-9, time.monotonic() - self._start)
         speed = (progress.tokens - self._first_tokens) / seconds
-        self._bar.n = done
-        self._bar.set_postfix_str(
+        state = (
             f"{loss:.3f} nats/token, dev perplexity {progress.best_perplexity:.3f}, "
-            f"{speed:,.0f} tokens/s",
-            refresh=False,
+            f"{speed:,.0f} tokens/s"
         )
+        self._bar.n = done
+        self._bar.set_postfix_str(state, refresh=False)
         self._bar.update(0)
+        if self._bar.disable and time.monotonic() - self._said >= _SAID_EVERY:
+            self._said = time.monotonic()
+            message(f"{100 * done:.1f}%, {progress.batches:,} batches, {state}")
 
     def close(self) -> None:
         self._bar.close()

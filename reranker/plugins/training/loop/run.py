@@ -44,6 +44,7 @@ class Progress:
     seconds: float = 0.0
     mean_loss: float = 0.0  # nats per token, a running mean over recent batches
     evaluated_at: int = -1  # batches
+    dev: int = 0  # sequences of the dev data that are evaluated; 0: all
     best_perplexity: float = math.inf  # on the dev trees, per token
     best_weights: dict[str, Tensor] = field(default_factory=dict)
 
@@ -53,6 +54,7 @@ class Run(ABC):
 
     model: nn.Module
     recipe: Recipe
+    dev: list[Any]
     unit = "token"  # of perplexity
 
     def __init__(self, config: RunConfig, device: str, processes: Processes) -> None:
@@ -133,6 +135,23 @@ class Run(ABC):
         budget = 60 * self.config.budget_minutes
         return self.progress.seconds / (budget - min(self._kept_seconds(), budget / 2))
 
+    def shorten_dev(self) -> None:
+        """Before the first evaluation, leave out dev data for which half of the minutes would not
+        suffice, as far as the speed of training tells."""
+        seconds, tokens, _ = self.speed
+        if not self.config.budget_minutes or self.progress.best_weights or not tokens:
+            return
+        share = 30 * self.config.budget_minutes * tokens / (seconds * self.dev_tokens)
+        kept = self.processes.first(max(1, int(share * len(self.dev))))
+        if kept < len(self.dev):
+            logger.warning(
+                "only the first %d of %d dev sequences are evaluated: all would take more than "
+                "half of --budget",
+                kept,
+                len(self.dev),
+            )
+            self.progress.dev, self.dev = kept, self.dev[:kept]
+
     def _kept_seconds(self) -> float:
         """Return the time that a batch and an evaluation take: as long as the longest evaluation
         or, before the first, as long as training on so many tokens, which takes longer."""
@@ -190,6 +209,7 @@ class Run(ABC):
         if self._on_gpu and "device_random" in saved:  # for dropout; a run on a CPU saves none
             torch.cuda.set_rng_state(saved["device_random"], self.device)
         self.progress = Progress(**saved["progress"])
+        self.dev = self.dev[: self.progress.dev or None]
         carried = saved["carried"]
         if self.config.shards:
             self.carried_shards = _moved(carried, self.device)

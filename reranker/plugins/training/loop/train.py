@@ -102,6 +102,7 @@ def _train_on(
                 _log_loss(run, rate, log)
             if run.evaluation_due(finished):
                 _check_weights(run)
+                run.shorten_dev()
                 before = time.monotonic()
                 _evaluate(run, log)
                 seconds = processes.first(time.monotonic() - before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -123,6 +124,17 @@ def test_words_in_another_encoding_are_not_learned(
     assert "trees:5: skipped, encoding: byte 0xe9 is not UTF-8" in caplog.messages
     symbols = load_checkpoint(Path("m.pt")).vocabulary.symbols
     assert "runs" in symbols and "chi\udce9n" not in symbols
+
+
+@pytest.mark.parametrize(("epochs", "is_short"), [("0.01", True), ("1", False)])
+def test_the_last_message_tells_how_long_it_trained(
+    epochs: str, is_short: bool, command: list[str], capsys: Capture
+) -> None:
+    Path("trees").write_text(TREES * 400)
+    assert main([*command, "--epochs", epochs]) == 0
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert re.search(r"dev perplexity [\d.]+ per token, after \S+ epochs, \d+ batch", message)
+    assert ("not seen; use a larger --budget" in message) == is_short
 
 
 @pytest.mark.parametrize("flag", ["--budget", "--epochs"])

@@ -326,6 +326,33 @@ def test_the_minutes_include_the_last_evaluation(
     assert clock.now == ended and log(tmp_path) == rows
 
 
+def test_dev_trees_that_would_take_most_of_the_minutes_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Training on as many tokens would take a second each, longer than the evaluation does."""
+    clock, evaluated = SimpleNamespace(now=100.0), []
+    clock.monotonic = lambda: clock.now
+    monkeypatch.setattr(training, "time", clock)
+    backward, evaluate = LanguageModelRun.backward, LanguageModelRun.dev_perplexity
+
+    def slow_backward(run: LanguageModelRun, batch: Batch) -> tuple[float, int]:
+        loss, tokens = backward(run, batch)
+        clock.now += tokens
+        return loss, tokens
+
+    def slow_evaluation(run: LanguageModelRun) -> float:
+        clock.now += 0.9 * run.dev_tokens
+        evaluated.append(len(run.dev))
+        return evaluate(run)
+
+    monkeypatch.setattr(LanguageModelRun, "backward", slow_backward)
+    monkeypatch.setattr(LanguageModelRun, "dev_perplexity", slow_evaluation)
+    config = replace(FAST, epochs=0, budget_minutes=0.5, validate_every=0)
+    run(config, tmp_path)
+    assert evaluated and 1 <= evaluated[0] < len(DEV)
+    assert f"only the first {evaluated[0]} of {len(DEV)} dev sequences" in caplog.text
+
+
 @pytest.mark.parametrize("change", [{"seed": 2}, {"model": {**MODEL, "word_dropout": 0.2}}])
 def test_the_state_of_another_run_is_not_taken_over(change: dict[str, Any], tmp_path: Path) -> None:
     config = replace(FAST, budget_minutes=1e-9)
