@@ -11,6 +11,11 @@ Text alone, so ``rerank --help`` imports no feature. Packages add theirs in ``py
 
     [project.entry-points."reranker.outputs"]
     bare = "my_package.bare:Bare"
+
+    [project.entry-points."reranker.dialects"]
+    mine = "my_package.lists:MINE"
+
+Architectures of language models have the group ``reranker.models`` (models/__init__.py).
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ Group = Literal[
     "treebanks",
     "tree-files",
     "functions",
+    "dialects",
 ]
 """``commands``: modules with ``add_arguments(parser)``, ``run(arguments)``, which returns the exit
 status, and perhaps ``EXAMPLES``, the end of ``--help``, ``GROUPS`` of flags with a ``USAGE``
@@ -46,7 +52,8 @@ None to the exit status. ``treebanks``: readers of treebanks without brackets, f
 name of a file, its lines and a function for warnings to ``TreePiece``s (reranker.trees.treebank),
 by the ``treebank`` of a ``Kind`` (reranker.files.kinds). ``tree-files``: modules that write such,
 with ``write(tree, position)``, and ``START`` and ``END`` of a file. ``functions``: functions of the
-package ``reranker``, such as ``reranker.measure``."""
+package ``reranker``, such as ``reranker.measure``. ``dialects``: formats of n-best lists of other
+packages, each a ``Dialect`` (reranker.nbest.dialects.registry)."""
 
 
 class Entry(NamedTuple):

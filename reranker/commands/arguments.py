@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from reranker import registry
 from reranker.files.journal import journaled_path
 from reranker.files.visible import counted
 from reranker.nbest import FORMATS
@@ -66,9 +67,15 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
 def add_format(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--format``; ``what`` begins its help text."""
     text = f"{what} (default: auto-detected; docs/formats.md)"
-    parser.add_argument(
-        "--format", choices=("auto", *FORMATS), default="auto", metavar="NAME", help=text
-    )
+    names = Formats(("auto", *FORMATS))
+    parser.add_argument("--format", choices=names, default="auto", metavar="NAME", help=text)
+
+
+class Formats(list[str]):
+    """The formats of this repository, for ``--help``; other packages' can be chosen, too."""
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or registry.has("dialects", str(name))
 
 
 def summary(counts: Mapping[str, int]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reranker import registry
 from reranker.commands import nbest_flags
+from reranker.commands.arguments import Formats
 from reranker.commands.progress import message
 from reranker.errors import InputError, TreeError
 from reranker.files.output import output_path, output_paths
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank convert`` to ``parser``."""
     add = parser.add_argument
     nbest_flags.add_arguments(parser, required=False)
-    formats = [*FORMATS, *registry.names("tree-files")]
+    formats = Formats([*FORMATS, *registry.names("tree-files")])
     text = f"format to write: {', '.join(formats)}"
     add("--to", required=True, choices=formats, metavar="NAME", help=text)
     add_to_beam(parser)

@@ -231,9 +231,9 @@ def read_nbest(
     if there are more lists than sentences in ``options.tokens``.
     """
     if options.format != "auto":
-        entry = DIALECTS.get(options.format)
-        if entry is None:
+        if options.format not in DIALECTS:
             raise InputError(f"unknown format {options.format!r}; there are {', '.join(DIALECTS)}")
+        entry = DIALECTS[options.format]
         if entry.needs_beam and options.beam is None:
             raise InputError(f"format {options.format} needs 'beam', the number of lines of a list")
     with contextlib.ExitStack() as opened:

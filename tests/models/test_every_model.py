@@ -132,7 +132,10 @@ def test_rows_of_the_state_may_be_copied_and_moved(setting: str) -> None:
     _, state = model(tokens[:4], model.initial_state(3))
     parents = torch.tensor([2, 0, 2, 1])
     for layer in state:
-        assert {len(part) for part in layer} == {3}
+        assert {len(part) for part in layer} == {3}, (
+            "each layer's state needs tensors whose first dimension is the row of the batch: a "
+            "model without such a state cannot go on with some of the rows"
+        )
     moved = tuple(tuple(part[parents] for part in layer) for layer in state)
     features, _ = model.step(torch.tensor([1, 2, 3, 4]), moved)
     for row, (parent, token) in enumerate(zip(parents, (1, 2, 3, 4), strict=True)):

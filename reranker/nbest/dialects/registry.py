@@ -1,5 +1,10 @@
 """The dialects by name, and the detection of a file's dialect.
 
+Packages add dialects, each a ``Dialect``; ``--format NAME`` chooses one, which is not detected::
+
+    [project.entry-points."reranker.dialects"]
+    mine = "my_package.lists:MINE"
+
 A file has the first dialect that recognises it: dialects that a single line identifies come first,
 dialects with little more than trees last. A dialect's own file is imported when lists are read or
 written.
@@ -12,6 +17,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from reranker import registry
 from reranker.files.kinds import is_treebank, kind_of
 from reranker.nbest.dialects import recognition
 from reranker.nbest.dialects.recognition import Head
@@ -43,7 +49,7 @@ class Dialect:
 class DialectEntry(NamedTuple):
     """The part of a dialect that is known before its file is imported."""
 
-    target: str  # file:object
+    target: str | Dialect  # file:object
     description: str  # one line for users
     recognise: Callable[[Head], bool]
     """Tell whether a file with this head has this dialect, and none before it."""
@@ -52,7 +58,18 @@ class DialectEntry(NamedTuple):
     needs_beam: bool = False  # the user must give the number of lines of a list
 
 
-DIALECTS = {
+class _Dialects(dict[str, DialectEntry]):
+    """The dialects of this repository; those of other packages can be asked for, too."""
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or registry.has("dialects", str(name))
+
+    def __missing__(self, name: str) -> DialectEntry:
+        return DialectEntry(registry.load("dialects", name), name, lambda head: False)
+
+
+DIALECTS = _Dialects()
+DIALECTS |= {
     "jsonl": DialectEntry(
         "json_lines:JSONL",
         "one JSON object a sentence, ours (docs/formats.md)",
@@ -114,7 +131,10 @@ FORMATS = {name: entry.description for name, entry in DIALECTS.items()}
 
 def load(name: str) -> Dialect:
     """Import the dialect of that name."""
-    file, _, attribute = DIALECTS[name].target.partition(":")
+    target = DIALECTS[name].target
+    if isinstance(target, Dialect):
+        return target
+    file, _, attribute = target.partition(":")
     dialect: Dialect = getattr(import_module(f"{__package__}.{file}"), attribute)
     return dialect
 
