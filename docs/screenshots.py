@@ -111,14 +111,12 @@ def main() -> None:
         page = browser.new_page()
         page.set_default_timeout(PATIENCE)
         page.goto(address)
-        page.locator("#about", has_text="version").wait_for(
-            state="attached"
-        )  # the models are there
+        page.locator("#about[title]").wait_for(state="attached")  # the models are there
         for name, asked in TYPED.items():
             save(take_typed(page, *asked), arguments.out / f"page-{name}.png")
         page.goto(address)
         page.reload()
-        page.locator("#about", has_text="version").wait_for(state="attached")
+        page.locator("#about[title]").wait_for(state="attached")
         page.click("#lists-part > summary")
         page.click("#example")
         page.wait_for_selector("#sentence-4", state="attached")

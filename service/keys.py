@@ -18,7 +18,7 @@ from reranker.files.opening import read_text
 from reranker.service.errors import RequestError
 from reranker.service.settings import Settings, check_key
 
-OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
+OPEN_PATHS = frozenset({"/health", "/health/live", "/health/ready"})
 
 NO_KEY, INVALID_KEY = "none", "invalid"
 """Labels of requests without a key, and with an unknown key."""

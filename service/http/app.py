@@ -51,7 +51,7 @@ def create_app(settings: Settings, is_ready_first: bool = False) -> FastAPI:
     app = FastAPI(
         title="parse-reranker",
         version=VERSION,
-        description="Reranks n-best constituency trees with LSTM language models.",
+        description="Parses text, and reranks the n-best lists of other parsers.",
         lifespan=lifespan,
         dependencies=[Depends(arrival.check_once)],
         openapi_url=None,  # see _add_paths
@@ -69,15 +69,16 @@ def create_app(settings: Settings, is_ready_first: bool = False) -> FastAPI:
 
 
 def _add_paths(app: FastAPI) -> None:
+    app.post("/parse", **openapi.PARSE)(routes.parse)
     app.post("/rerank", **openapi.RERANK)(routes.rerank)
     app.post("/v1/rerank", include_in_schema=False)(routes.rerank)
     app.post("/v2/rerank", include_in_schema=False)(routes.rerank_as_cohere)
-    app.post("/parse", **openapi.PARSE)(routes.parse)
     app.post("/score", **openapi.SCORE)(routes.score)
     app.post("/validate", **openapi.VALIDATE)(routes.validate)
     app.post("/models/reload", **openapi.RELOAD)(routes.reload)
     app.get("/models", **openapi.MODELS)(routes.models)
     app.get("/info", **openapi.INFO)(routes.info)
+    app.get("/health", include_in_schema=False)(routes.ready)
     app.get("/health/live", **openapi.HEALTH)(routes.live)
     app.get("/health/ready", **openapi.HEALTH)(routes.ready)
     app.get("/metrics", **openapi.METRICS)(routes.metrics)

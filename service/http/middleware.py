@@ -25,7 +25,7 @@ from reranker.service.lifecycle import Service
 _LOGGER = structlog.get_logger("rerank.request")
 _REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-_QUIET = {"/health/live", "/health/ready", "/metrics"}
+_QUIET = {"/health", "/health/live", "/health/ready", "/metrics"}
 _OF_PAGES = {"/info", "/openapi.json"}
 
 SECURITY_HEADERS = {

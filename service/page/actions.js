@@ -5,10 +5,16 @@ import { saveBlob } from "./downloads.js";
 import { element } from "./elements.js";
 import { pngOf, svgText } from "./picture.js";
 
-/** Buttons for a tree; `shown()` returns its {candidate, picture, fileName} when one is pressed. */
-export function actionsFor(which, shown) {
-  const button = (text, label) =>
-    element("button", { type: "button", class: "small", "aria-label": `${label}: ${which}` }, text);
+/** Buttons for a tree; `shown()` returns its {candidate, picture, fileName} when one is pressed, and
+ *  `view` has fit(), zoom(direction) and fullScreen(). */
+export function actionsFor(which, shown, view) {
+  const button = (text, label, kind = "small") =>
+    element("button", { type: "button", class: kind, "aria-label": `${label}: ${which}`, title: label }, text);
+  const changing = (text, label, change) => {
+    const made = button(text, label, "small view");
+    made.addEventListener("click", change);
+    return made;
+  };
   const copy = button("Copy", "Copy brackets");
   copyOnClick(copy, () => shown().candidate.tree);
   const asSvg = button("SVG", "Save picture as SVG");
@@ -21,5 +27,11 @@ export function actionsFor(which, shown) {
     const { picture, fileName } = shown();
     saveBlob(await pngOf(picture), `${fileName}.png`);
   });
-  return element("div", { class: "actions" }, copy, asSvg, asPng);
+  const views = [
+    changing("Fit", "Show the whole tree", () => view.fit()),
+    changing("−", "Smaller", () => view.zoom(-1)),
+    changing("+", "Larger", () => view.zoom(1)),
+    changing("Full screen", "Full screen", () => view.fullScreen()),
+  ];
+  return element("div", { class: "actions" }, ...views, copy, asSvg, asPng);
 }

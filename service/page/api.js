@@ -2,9 +2,11 @@
 
 const main = document.querySelector("main");
 
+/** Add an element; in its text, what is between backticks is code. */
 const add = (parent, name, text = "") => {
   const element = document.createElement(name);
-  element.textContent = text;
+  if (name === "pre" || name === "textarea") element.textContent = text;
+  else element.append(...text.split("`").map((part, at) => (at % 2 ? add(element, "code", part) : part)));
   parent.append(element);
   return element;
 };

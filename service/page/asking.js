@@ -12,18 +12,20 @@ import { countOf } from "./stream.js";
 const RETRY_INFO_AFTER = 2_000; // milliseconds, while the server loads its models
 const PASTED = "Pasted list";
 const TYPED = "Your text";
+const ABOUT = byId("about").textContent;
 
 let key = "";
 let limits = {}; // as GET /info gives them
 let language = null; // of the parser, if the server has one
 let request = null; // the AbortController of the current request
+let hasAnswer = false; // whether a sentence of the current request is on the page
 let show = null; // what startAsking was given
 
 /**
  * Set up the form, file choice and drag and drop.
  *
  * `showing` has begin({id, name, text, language, total}), add(sentence) for each sentence of the answer, and
- * end({warnings, isComplete}); and ready(), called once the server has said what it is.
+ * end({warnings, isComplete}); clear(), which takes the former answer away; and ready(), called once the server has said what it is.
  */
 export function startAsking(showing) {
   show = showing;
@@ -38,6 +40,9 @@ export function startAsking(showing) {
     });
   onSend("nbest", () => byId("input").requestSubmit());
   onSend("text", askToParse);
+  for (const kind of ["focus", "pointerdown", "input"]) {
+    byId("text").addEventListener(kind, () => byId("text").classList.remove("read"));
+  }
   byId("example").addEventListener("click", () => openList("example"));
   byId("try").addEventListener("click", () => {
     byId("text").value = exampleIn(language);
@@ -53,7 +58,7 @@ export function startAsking(showing) {
   });
   takeFiles(async (file) => {
     const text = await textOf(file).catch(() => null);
-    if (text === null) say(`${file.name} cannot be read.`);
+    if (text === null) refuse(`${file.name} cannot be read.`);
     else await askForFile(file.name, text);
   });
   learnAboutServer();
@@ -62,6 +67,7 @@ export function startAsking(showing) {
 /** Ask again for a list by its name in the address. */
 export async function openList(id) {
   if (id === "example") {
+    hasAnswer = false;
     try {
       const nbest = await getExample(key);
       await ask({ id, name: "Example", nbest, tokens: "", format: "auto", beam: 50 });
@@ -71,7 +77,7 @@ export async function openList(id) {
     return;
   }
   const list = keptList(id);
-  if (!list) return say("Pasted lists stay in the tab they were pasted in: give this one again.");
+  if (!list) return refuse("Pasted lists stay in the tab they were pasted in: give this one again.");
   const fields = list.text === undefined ? ["tokens", "format", "beam"] : ["text"];
   for (const name of fields) byId(name).value = list[name];
   showBeam();
@@ -81,7 +87,7 @@ export async function openList(id) {
 
 /** Ask for a text, read as the form says unless `format` is given. */
 export function askFor(name, nbest, format = byId("format").value) {
-  if (!nbest.trim()) return say("There is nothing to rerank yet: paste a list, or choose a file.");
+  if (!nbest.trim()) return refuse("Paste the trees of a parser, or open a file, then press Rerank.");
   return ask({ name, nbest, tokens: byId("tokens").value, format, beam: Number(byId("beam").value) });
 }
 
@@ -95,11 +101,15 @@ function askForFile(name, text) {
 
 function askToParse() {
   const text = byId("text").value;
-  if (!text.trim()) return say("There is nothing to parse yet: type a sentence.");
+  if (!text.trim()) {
+    refuse("Type a sentence in the box, then press Parse.");
+    byId("text").focus();
+    return;
+  }
   if (!looksLikeTrees(text)) return ask({ name: TYPED, text });
   const fault = faultIn(text);
   if (!fault) return ask({ name: "Your trees", nbest: text, tokens: "", format: "auto", beam: 50 });
-  say(fault.message);
+  refuse(fault.message);
   byId("text").focus();
   byId("text").setSelectionRange(fault.start, fault.end);
 }
@@ -140,13 +150,21 @@ function takeFiles(take) {
 async function textOf(file) {
   let stream = file.stream();
   if (file.name.endsWith(".gz")) stream = stream.pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).text();
+  const bytes = await new Response(stream).arrayBuffer();
+  const [first, second] = new Uint8Array(bytes);
+  const mark = { 0xfffe: "utf-16le", 0xfeff: "utf-16be" }[first * 256 + second];
+  try {
+    return new TextDecoder(mark ?? "utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder("windows-1252").decode(bytes); // as many programs on Windows save text
+  }
 }
 
 async function ask(list) {
   request?.abort();
   const mine = (request = new AbortController());
   say("");
+  hasAnswer = false;
   showProgress(list.text === undefined ? "Scoring" : "Parsing");
   setBusy(true);
   try {
@@ -178,14 +196,14 @@ async function receive(list, mine) {
         expect(countOf(start));
       } else if (event.sentence) {
         if (!hasBegun) begin(list, start);
-        hasBegun = true;
+        hasBegun = hasAnswer = true;
         show.add(event.sentence);
         countSentence();
       } else if (event.end) {
         ({ warnings } = event.end);
       }
     }
-    if (!hasBegun) say("The list contains no sentences.");
+    if (!hasBegun) refuse("The list contains no sentences.");
   } finally {
     if (hasBegun && request === mine) {
       show.end({ warnings: warnings ?? [], isComplete: warnings !== null });
@@ -194,6 +212,8 @@ async function receive(list, mine) {
 }
 
 function begin(list, start) {
+  byId("text").classList.add("read");
+  byId("text").scrollTop = 0;
   const { id = keepList(list), name } = list;
   show.begin({ id, name, text: list.text ?? "", language, total: countOf(start) });
 }
@@ -208,7 +228,7 @@ async function learnAboutServer() {
   try {
     info = await getInfo(key);
   } catch (error) {
-    byId("about").textContent = error.status === 503 ? "The models are being loaded." : "";
+    byId("about").textContent = error.status === 503 ? "The models are being loaded." : ABOUT;
     if (error.status === 503) setTimeout(learnAboutServer, RETRY_INFO_AFTER);
     else if (error.status === 401) askForKey();
     else report(error);
@@ -225,7 +245,8 @@ async function learnAboutServer() {
   byId("try").hidden = exampleIn(language) === null;
   byId("example").hidden = !hasExampleLists(language);
   const models = info.models.map((model) => model.name.replace(/\.pt$/, "")).join(", ");
-  byId("about").textContent = `${models} · ${info.device} · version ${info.version}`;
+  byId("about").textContent = ABOUT;
+  byId("about").title = `${models} · ${info.device} · version ${info.version}`;
   const [auto] = byId("format").options;
   const formats = Object.entries(info.formats);
   const options = formats.map(([name, meaning]) => element("option", { title: meaning }, name));
@@ -245,8 +266,16 @@ function askForKey() {
 
 function report(error) {
   if (error.status === 401) askForKey();
+  if (!hasAnswer) show.clear();
   const wait = error.retryAfter ? ` Try again in ${error.retryAfter} s.` : "";
   say(error.status === undefined ? `The answer cannot be shown: ${error.message}` : error.message + wait);
+}
+
+/** Show a message in place of the former answer. */
+function refuse(text) {
+  cancel();
+  show.clear();
+  say(text);
 }
 
 /** Show a message, wherever on the page its reader is; "" takes it away. */

@@ -1,6 +1,7 @@
 // Files to save, in the formats of `rerank --output ranked` and `--output best`.
 
 import { element } from "./elements.js";
+import { treeFor } from "./trees.js";
 
 /** One line of `--output ranked` (docs/output.md) for a sentence and its order. */
 export function rankedLine(sentence, order, sourceName) {
@@ -39,6 +40,37 @@ export function rankedLine(sentence, order, sourceName) {
     ...(sentence.origin ? { origin: { file: sourceName, ...sentence.origin } } : {}),
     ...(typeof sentence.entropy === "number" ? { entropy: sentence.entropy } : {}),
   });
+}
+
+/** The brackets of all best trees, as `--output brackets --csv` writes them. */
+export function bracketRows({ sentences, orders }) {
+  const rows = sentences.flatMap((sentence, place) => {
+    const { text, offsets } = sentence.origin;
+    const characters = [...text]; // offsets count these, not UTF-16's units
+    const brackets = bracketsOf(sentence, orders[place].best);
+    if (!brackets.length) return [[place + 1, "", "", "", "", "", "", text]];
+    return brackets.map(([label, start, end, probability]) => {
+      const [from, to] = [offsets[start][0], offsets[end - 1][1]];
+      const words = characters.slice(from - offsets[0][0], to - offsets[0][0]).join("");
+      return [place + 1, label, start, end, sentence.isForeign ? "" : probability, from, to, words];
+    });
+  });
+  return [BRACKETS, ...rows].map((row) => row.map(cell).join(","));
+}
+
+// Label, first word, the word after the last, probability. The server lists those of its own best tree.
+function bracketsOf({ best_index: own, constituents }, best) {
+  if (best && best.index === own) return constituents.map((each) => [each.label, ...each.words, each.probability]);
+  const nodes = best ? treeFor(best.candidate).nodes : [];
+  return nodes.map(({ label, start, end, probability }) => [label, start, end, probability]);
+}
+
+const BRACKETS = ["sentence", "label", "start", "end", "probability", "start_char", "end_char", "text"];
+
+/** A cell, quoted where necessary, on one line. */
+function cell(value) {
+  const text = String(value ?? "").trim().replace(/\s+/gu, " ");
+  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** The best tree, or the fallback. */

@@ -14,11 +14,12 @@ import {
 import { Candidates } from "./candidates.js";
 import { copyOnClick } from "./clipboard.js";
 import { showDoubt } from "./doubt.js";
-import { bestTree, rankedLine, save } from "./downloads.js";
+import { bestTree, bracketRows, rankedLine, save } from "./downloads.js";
 import { showEdges } from "./edges.js";
 import { byId } from "./elements.js";
 import { keepTreesFirst } from "./narrow.js";
 import { isForeign } from "./language.js";
+import { printSheets, saveSheets } from "./sheets.js";
 import { showOriginal } from "./original.js";
 import { Reading } from "./reading.js";
 import { Sentences } from "./sentences.js";
@@ -103,7 +104,10 @@ function begin(list) {
   byId("compare").open = !isText;
   byId("results").classList.toggle("many", list.total > 1);
   byId("side").hidden = byId("summary").hidden = isText && list.total < 2;
-  byId("marks-title").textContent = isText ? "sure" : "best tree";
+  byId("sort").textContent = isText ? "certainty" : "best tree";
+  byId("sort").disabled = true; // until all sentences are there
+  byId("sort").setAttribute("aria-pressed", "false");
+  byId("save-brackets").hidden = !isText;
   if (!isText) byId("sentences").focus({ preventScroll: true });
 }
 
@@ -137,6 +141,7 @@ function end({ warnings, isComplete }) {
   const isText = state.sentences.some(({ origin }) => origin);
   byId("alternatives").hidden = isText || !(isComplete && looksLikeAlternatives(state.sentences));
   byId("summary").textContent = summary(state);
+  byId("sort").disabled = !isText;
   if (state.sentences.length) showSentence();
   settle();
 }
@@ -231,6 +236,12 @@ function showResults() {
   byId("results").hidden = false;
 }
 
+/** Take the former answer away, for a message in its place. */
+function clear() {
+  Object.assign(state, NOTHING, { sentences: [], orders: [] });
+  byId("results").hidden = true;
+}
+
 function showForm() {
   cancel();
   byId("results").hidden = true;
@@ -265,6 +276,23 @@ byId("save-trees").addEventListener("click", () => {
   save(lines, "best.txt", "text/plain");
 });
 
+byId("save-brackets").addEventListener("click", () => save(bracketRows(state), "brackets.csv", "text/csv"));
+byId("save-drawings").addEventListener("click", () => saveSheets(bestTrees()));
+byId("print").addEventListener("click", () => printSheets(bestTrees()));
+byId("sort").addEventListener("click", () => {
+  const isSorted = byId("sort").getAttribute("aria-pressed") !== "true";
+  byId("sort").setAttribute("aria-pressed", isSorted);
+  sentenceList.sort(isSorted);
+});
+
+/** The best tree of each sentence that has one: {candidate, words, isForeign}. */
+function bestTrees() {
+  return state.orders.flatMap(({ best }, place) => {
+    const { words, isForeign: isUnknown } = state.sentences[place];
+    return best ? [{ candidate: best.candidate, words, isForeign: isUnknown }] : [];
+  });
+}
+
 keepTreesFirst();
 for (const id of ["sentences-scroll", "candidates-scroll"]) showEdges(byId(id));
 
@@ -274,6 +302,7 @@ startAsking({
   begin,
   add,
   end,
+  clear,
   ready() {
     if (isFirst) followAddress(); // a list that the address names
     isFirst = false;

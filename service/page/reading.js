@@ -7,8 +7,12 @@ import { byId, element, setAll } from "./elements.js";
 import { outline } from "./outline.js";
 import { constituentsMissingIn, forgetProbabilities, treeFor } from "./trees.js";
 
-const SMALLEST = 0.72; // a tree shrinks to this before it scrolls
+const SMALLEST = 0.96; // a tree shrinks to this before it scrolls: tags have 10 pixels then
+const SMALLEST_OUTLINED = 0.72; // narrow screens have an outline in place of a tree that is smaller
+const STEP = 1.25; // of the zoom
 const LARGEST = 1.6; // a tree by itself grows to this
+const SMALLEST_ZOOM = 0.1;
+const LARGEST_ZOOM = 4;
 const TALLEST = 0.62; // of the window, for a tree that grows
 const NARROW = matchMedia("(max-width: 44rem)"); // as in page.css: what does not fit is an outline
 const SIDES = ["chosen", "other"];
@@ -24,6 +28,7 @@ export class Reading {
   #words = []; // of the text above
   #fileName = "";
   isStacked = null; // the user's choice; null: as the trees fit
+  #zoom = null; // the user's choice; null: as large as is good, "fit": the whole tree
 
   /** `onStack()` is called when the user has chosen whether the trees are stacked. */
   constructor(onStack) {
@@ -60,7 +65,12 @@ export class Reading {
         fileName: `${this.#fileName}-${this.#candidates[place].index + 1}`,
       });
       const which = place === 0 ? "the best tree" : "the tree compared with it";
-      byId(side).querySelector("figcaption").append(actionsFor(which, shown));
+      const view = {
+        fit: () => this.#setZoom("fit"),
+        zoom: (direction) => this.#setZoom(this.#scale(place) * STEP ** direction),
+        fullScreen: () => toggleFullScreen(byId(side)),
+      };
+      byId(side).querySelector("figcaption").append(actionsFor(which, shown, view));
     });
   }
 
@@ -84,6 +94,7 @@ export class Reading {
     const shown = pair.flatMap(({ candidate, sentence, name }) => [candidate, sentence.isForeign, name]);
     if (shown.length === this.#shown.length && shown.every((each, i) => each === this.#shown[i])) return;
     this.#shown = shown;
+    this.#zoom = null;
     this.#draw(pair);
   }
 
@@ -112,6 +123,18 @@ export class Reading {
     performance.measure("draw", "draw-begins");
   }
 
+  #setZoom(zoom) {
+    this.#zoom = zoom === "fit" ? zoom : Math.min(LARGEST_ZOOM, Math.max(SMALLEST_ZOOM, zoom));
+    this.fit();
+    this.#scrollTo(this.#rootColumn());
+  }
+
+  // Pixels on the screen for one of a drawing's.
+  #scale(place) {
+    const { picture, width } = this.#drawn[place];
+    return picture.getAttribute("width") / width;
+  }
+
   /** Side by side if both fit, as large as possible. */
   fit() {
     if (!this.#drawn.length) return;
@@ -127,12 +150,14 @@ export class Reading {
       // Words are at the same height side by side, so a lower tree has space above it.
       const height = isStacked ? tree.height : highest;
       const fitting = canvas.clientWidth / width;
-      const isOutline = NARROW.matches && fitting < SMALLEST;
+      const isOutline = NARROW.matches && fitting < SMALLEST_OUTLINED;
       canvas.classList.toggle("outlined", isOutline);
       if (isOutline) canvas.scrollLeft = 0;
       const room = Math.min(LARGEST, (TALLEST * innerHeight) / height);
       const largest = this.#drawn.length > 1 ? 1 : Math.max(1, room);
-      const scale = Math.min(largest, fitting < SMALLEST ? 0.9 : fitting);
+      const good = Math.min(largest, Math.max(SMALLEST, fitting));
+      const whole = Math.min(largest, fitting, canvas.clientHeight ? roomOf(canvas) / height : 1);
+      const scale = this.#zoom === "fit" ? whole : (this.#zoom ?? good);
       const viewBox = `0 ${tree.height - height} ${width} ${height}`;
       setAll(tree.picture, { viewBox, width: width * scale, height: height * scale });
     });
@@ -140,13 +165,20 @@ export class Reading {
 
   #scrollToDifference(marks, direction) {
     const starts = marks.flatMap((nodes) => [...nodes].map((node) => node.start));
-    const column = starts.length ? Math.max(0, Math.min(...starts) - 1) : 0;
-    const canvas = byId("chosen-canvas");
-    const { picture, leaves, width } = this.#drawn[0];
-    const x = leaves[column].parts[0].firstElementChild.getAttribute("x");
-    const edge = (x * picture.getAttribute("width")) / width;
-    const target = direction === "rtl" ? edge + BEFORE - canvas.clientWidth : edge - BEFORE;
-    for (const each of document.querySelectorAll(".canvas:not(.outlined)")) each.scrollLeft = target;
+    if (!starts.length) return this.#scrollTo(this.#rootColumn());
+    const { leaves } = this.#drawn[0];
+    const edge = xOf(leaves[Math.max(0, Math.min(...starts) - 1)]) * this.#scale(0);
+    const { clientWidth } = byId("chosen-canvas");
+    this.#scrollTo(direction === "rtl" ? edge + BEFORE - clientWidth : edge - BEFORE);
+  }
+
+  // With the root in the middle.
+  #rootColumn() {
+    return xOf(this.#drawn[0].nodes[0]) * this.#scale(0) - byId("chosen-canvas").clientWidth / 2;
+  }
+
+  #scrollTo(left) {
+    for (const each of document.querySelectorAll(".canvas:not(.outlined)")) each.scrollLeft = left;
   }
 
   // Show a constituent, or a word, and the words it spans.
@@ -172,6 +204,17 @@ export class Reading {
     this.#pointed = [...nodes.map(({ parts }) => parts[0]), ...words].filter(Boolean);
     for (const each of this.#pointed) each.classList.add("pointed");
   }
+}
+
+/** The middle of a node or leaf in its drawing. */
+const xOf = ({ parts: [group] }) => Number(group.querySelector("text").getAttribute("x"));
+
+/** Pixels for the height of a tree that is shown whole. */
+const roomOf = (canvas) => (document.fullscreenElement ? canvas.clientHeight : TALLEST * innerHeight);
+
+function toggleFullScreen(pane) {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else pane.requestFullscreen();
 }
 
 function caption(id, { title, details }) {

@@ -8,6 +8,7 @@ export class Sentences {
   #list;
   #choose;
   #entries = [];
+  #certainties = []; // by place; a tree that is not known counts as least certain
 
   /** `choose(place, isStep)` is called when the user selects a sentence; Back undoes a step. */
   constructor(choose) {
@@ -21,8 +22,16 @@ export class Sentences {
   }
 
   clear() {
-    this.#entries = [];
+    [this.#entries, this.#certainties] = [[], []];
     this.#list.show([]);
+  }
+
+  /** Put the least certain sentences first, or all in the order of the text. */
+  sort(isSorted) {
+    const certainty = (entry) => this.#certainties[entry.dataset.key];
+    const entries = [...this.#entries];
+    if (isSorted) entries.sort((a, b) => certainty(a) - certainty(b));
+    this.#list.show(entries);
   }
 
   /** Add the next sentence, with its order. */
@@ -45,6 +54,7 @@ export class Sentences {
   mark(place, sentence, { best, confidence }) {
     const entry = this.#entries[place];
     const isChanged = !sentence.origin && best !== null && best.index !== 0;
+    this.#certainties[place] = confidence ?? 0;
     entry.classList.toggle("changed", isChanged);
     entry.classList.toggle("failed", best === null);
     const text = best === null ? "none" : sentence.origin ? share(sentence, confidence) : ordinal(best.index);

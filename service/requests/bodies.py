@@ -94,6 +94,9 @@ def _parse_json(forms: Forms, body: bytes) -> Asked:
             first = min(extra, key=lambda each: forms.has_field(each["loc"][-1]), default=first)
         place, fields = forms.place(first["loc"])
         if first["type"] == "extra_forbidden":
+            if len(place) == 1 and forms.is_of_sentence(place[0]):
+                form = '{"sentences": [{"candidates": [...]}]}'
+                raise invalid(place, f"{place[0]} are those of a sentence: {form}") from error
             raise unknown(place, fields) from error
         raise invalid(place, first["msg"]) from error
     _check_names(body)

@@ -241,6 +241,10 @@ class Forms:
         """Return whether any of the forms has a field."""
         return any(name in model.model_fields for model in self.models.values())
 
+    def is_of_sentence(self, name: str | int) -> bool:
+        """Return whether a field is one of a sentence in a body, not of the body."""
+        return "nbest" in self.models and name == "candidates"
+
     def place(self, location: Sequence[str | int]) -> tuple[list[str | int], list[str]]:
         """Return the place of pydantic's error without the names that pydantic adds, and the fields
         of the object with the error."""

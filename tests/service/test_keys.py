@@ -74,7 +74,7 @@ def outside(closed: Server) -> Iterator[httpx.Client]:
 
 
 def test_only_health_is_open(outside: httpx.Client) -> None:
-    for path in ("/health/live", "/health/ready"):
+    for path in ("/health", "/health/live", "/health/ready"):
         assert outside.get(path).status_code == 200
     for path in KEYED:
         answer = outside.get(path)

@@ -26,6 +26,7 @@ LIST = {"query": "We saw the man with eyes .", "documents": TREES}
         # Forms of other services than Cohere's.
         ("/rerank", {"query": "", "texts": TREES}, "texts", "there is no field 'texts' here"),
         ("/rerank", {**LIST, "truncation": True}, "truncation", "there is no field 'truncation'"),
+        ("/rerank", {"candidates": TREES}, "candidates", '{"sentences": [{"candidates": [...]}]}'),
         ("/parse", {"words": [["It"]]}, "words", "there is no field 'words' here"),
         ("/rerank", {**LIST, "x" * 99: 1}, "x" * 99, "there are top_n, criterion, lm_weight"),
         (

@@ -39,7 +39,7 @@ def watched_page(context: BrowserContext) -> tuple[Page, list[str], list[str]]:
 def open_page(page: Page, address: str) -> None:
     """Open it and wait until it knows its server."""
     page.goto(address)
-    page.locator("#about", has_text="version").wait_for(state="attached", timeout=PATIENCE)
+    page.locator("#about[title]").wait_for(state="attached", timeout=PATIENCE)
     open_part(page, "#lists-part")
 
 

@@ -26,6 +26,7 @@ def test_every_path_and_example_is_shown(page: Page, address: str) -> None:
     paths = httpx.get(f"{address}/openapi.json").json()["paths"]
     titles = page.locator("h2").all_inner_texts()
     assert [title.partition(" ")[2] for title in titles] == list(paths)
+    assert titles[0] == "POST /parse" and "`" not in page.inner_text("main")
     examples = page.locator("pre").all_inner_texts()
     assert sum(f"{address}/rerank " in example for example in examples) == 4
     assert sum(f"{address}/parse " in example for example in examples) == 4

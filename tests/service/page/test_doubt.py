@@ -98,7 +98,7 @@ def tab_to(page: Page, selector: str, key: str = "Tab") -> None:
 
 def test_the_keyboard_is_enough_from_the_sentence_to_the_help(page: Page, address: str) -> None:
     page.goto(address)
-    page.locator("#about", has_text="version").wait_for(state="attached", timeout=PATIENCE)
+    page.locator("#about[title]").wait_for(state="attached", timeout=PATIENCE)
     keys = page.keyboard
     tab_to(page, "#text")
     keys.type(SENTENCE)

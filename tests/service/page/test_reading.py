@@ -183,7 +183,7 @@ def test_downloads_are_what_the_command_writes(
 
 def test_what_cannot_be_used_is_said(page: Page) -> None:
     page.click("#submit")
-    assert "nothing to rerank" in (page.locator("#message").text_content() or "")
+    assert "Paste the trees of a parser" in (page.locator("#message").text_content() or "")
     page.fill("#nbest", "1\n(S (NP XX )NP (VP XX )VP )S\n")
     page.click("#submit")
     page.locator("#message", has_text="XX").wait_for()
@@ -202,7 +202,7 @@ def test_what_is_said_is_in_view_and_has_the_focus(page: Page, width: int, heigh
     page.set_viewport_size({"width": width, "height": height})
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     page.click("#submit")
-    message = page.locator("#message:focus", has_text="nothing to rerank")
+    message = page.locator("#message:focus", has_text="Paste the trees of a parser")
     box = message.bounding_box()
     assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= height
     page.keyboard.press("Tab")

@@ -174,7 +174,7 @@ def test_parsing_can_be_cancelled(page: Page, address: str) -> None:
 
 def test_what_cannot_be_parsed_is_refused_in_words(page: Page) -> None:
     page.click("#parse")
-    assert "nothing to parse" in text_of(page, "#message")
+    assert "Type a sentence" in text_of(page, "#message")
     page.fill("#text", "a " * 200_001)
     page.click("#parse")
     page.locator("#message", has_text="max_characters").wait_for(timeout=PATIENCE)
