@@ -142,7 +142,7 @@ class Run(ABC):
         if not self.config.budget_minutes or self.progress.best_weights or not tokens:
             return
         share = 30 * self.config.budget_minutes * tokens / (seconds * self.dev_tokens)
-        kept = self.processes.first(max(1, int(share * len(self.dev))))
+        kept = int(self.processes.first(max(1, int(share * len(self.dev)))))
         if kept < len(self.dev):
             logger.warning(
                 "only the first %d of %d dev sequences are evaluated: all would take more than "
