@@ -12,8 +12,8 @@ import pytest
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTrees
 from reranker.plugins.tuning.scored_lists import read_scored
-from tests.eval.scripts import module
-from tests.eval.toy_study import STUDY, TABLES, make, write_data
+from tests.eval.scripts import module, run
+from tests.eval.toy_study import STUDY, TABLES, write_data
 from tests.reranker.plugins.tuning.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
 
 TEXT_STUDY = """
@@ -168,8 +168,7 @@ def test_missing_data_are_named(tmp_path: Path) -> None:
     path.write_text(STUDY, "utf-8")
     write_data(tmp_path)
     (tmp_path / "dev.nbest").unlink()
-    done = make(path, tmp_path, tmp_path / "work")
-    assert done.returncode == 2
+    done = run("tables/make.py", path, "--data", tmp_path, "--work", tmp_path / "work", status=2)
     assert f"needs data that are not here:\n  {tmp_path / 'dev.nbest'}\n" in done.stderr
     assert "--data" in done.stderr
     assert "train.mrg" not in done.stderr
