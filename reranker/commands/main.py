@@ -23,6 +23,7 @@ from reranker.commands.endings import INTERRUPTED, dealt_with, ending, interrupt
 from reranker.commands.progress import count_rejections, logged_messages, start_messages
 from reranker.errors import InputError
 from reranker.files.both_ways import one_command
+from reranker.files.encoding import encoding
 from reranker.files.output import write_errors
 from reranker.files.visible import visible_message
 
@@ -151,6 +152,9 @@ def _discard_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+_WITHOUT_TEXT = frozenset({"serve", "models", "completion"})
+
+
 def command_names() -> list[str]:
     """Return the names of all commands, ``rerank`` itself first."""
     return ["rerank", *registry.built_in("commands")]
@@ -173,6 +177,9 @@ def command_parser(name: str) -> FlagParser:
         text = f"parse-reranker {version('parse-reranker')}"
         parser.add_argument("--version", action="version", version=text)
     command.add_arguments(parser)
+    if name not in _WITHOUT_TEXT:
+        text = "encoding of the files that are read (default: UTF-8, else Windows-1252)"
+        parser.add_argument("--encoding", metavar="NAME", help=text)
     return parser
 
 
@@ -194,7 +201,9 @@ def _run(given: list[str]) -> int:
         name, command_line = "rerank", tuple(given)
     parser = command_parser(name)
     parser.set_defaults(command_line=command_line)
-    return load_command(name).run(parser.parse_args(given))
+    arguments = parser.parse_args(given)
+    with encoding(getattr(arguments, "encoding", None)):
+        return load_command(name).run(arguments)
 
 
 def program() -> NoReturn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import logging
 import os
 import re
 import stat
@@ -14,10 +15,13 @@ from typing import IO, TYPE_CHECKING, Self, cast
 import zstandard
 
 from reranker.errors import InputError
+from reranker.files.encoding import AsUtf8, first_time
 from reranker.files.opening import open_file, shown_path
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+logger = logging.getLogger(__name__)
 
 MAX_LINE = 1_000_000
 MAX_JSON_LINE = 1 << 26  # a line that begins with a brace holds a whole list
@@ -47,11 +51,13 @@ class TextFile:
     ``damage`` is None, or after the last line the reason why nothing more could be read: a
     truncated gzip file, a disk error. A line of more than ``MAX_LINE`` characters is cut to
     ``MAX_LINE + 1``; a line of JSON may have ``MAX_JSON_LINE``. A line without an end is damage,
-    and so is a hole in the file. Bytes that are not UTF-8 arrive as surrogate escapes
+    and so is a hole in the file. Windows-1252 is read, too (``files/encoding.py``). Other bytes
+    that are not UTF-8 arrive as surrogate escapes
     (``text.encode(errors="surrogateescape")`` restores them).
     """
 
     _unpacks = True
+    _is_recoded = True
     _begun: tuple[_UntilDamage, io.BufferedReader] | None = None
     """The text read ahead by ``head``."""
 
@@ -104,8 +110,13 @@ class TextFile:
     def _started(self) -> tuple[_UntilDamage, io.BufferedReader]:
         if self._begun is None:
             source = self._source = _UntilDamage(self._binary, self._unpacks, self.size is not None)
-            self._begun = source, io.BufferedReader(source, _BUFFER)
+            content = AsUtf8(source, self._tell) if self._is_recoded else source
+            self._begun = source, io.BufferedReader(content, _BUFFER)
         return self._begun
+
+    def _tell(self, message: str) -> None:
+        if first_time(self.name):
+            logger.info("%s: %s", self.name, message)
 
     def __iter__(self) -> Iterator[str]:
         source, text = self._opened()
@@ -145,6 +156,7 @@ class TextInMemory(TextFile):
     could become any number."""
 
     _unpacks = False
+    _is_recoded = False
 
     def __init__(self, content: bytes, name: str) -> None:
         self.name = name

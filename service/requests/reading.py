@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
+from reranker.files.encoding import READ_AS_WINDOWS, is_windows
+from reranker.files.encoding import as_utf8 as as_known
 from reranker.nbest import NBest
 from reranker.process.cancellation import Cancellation
 from reranker.service.limits import Limits
@@ -46,6 +48,9 @@ def read(body: Body, limits: Limits, cancellation: Cancellation) -> Contents:
     content = as_utf8(body.content, body.codec, limits)
     bodies.check_size(content, body.media, limits)
     warnings: list[str] = []
+    if body.codec is None and is_windows(content):
+        content = as_known(content)
+        warnings.append(f"the body is {READ_AS_WINDOWS}; declare a charset in Content-Type")
     files: list[dict[str, str]] = []
     lists: list[NBest] = []
     sentences: list[TextSentence] = []

@@ -136,3 +136,14 @@ def test_reading_stops_when_nobody_waits() -> None:
     body = Body("/parse", b"It runs.", "text/plain", ParseQuery.model_validate({}))
     with pytest.raises(Stopped):
         read_body(body, Limits.from_settings(load_settings({})), cancellation)
+
+
+def test_a_body_in_windows_1252_is_read_with_a_warning() -> None:
+    for media, body in (
+        ("text/plain", "Krak\u00f3w \u201cis\u201d big."),
+        ("application/json", '{"text": "Krak\u00f3w \u201cis\u201d big."}'),
+    ):
+        contents = read(body.encode("cp1252"), media)
+        (sentence,) = contents.sentences
+        assert sentence.sentence.words[0] == "Krak\u00f3w"
+        assert "Windows-1252" in contents.warnings[0]
