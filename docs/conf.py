@@ -32,6 +32,7 @@ exclude_patterns = ["*.json", *OFF_SITE]
 html_theme = "furo"
 html_title = "parse-reranker"
 html_copy_source = False
+html_static_path, html_css_files = ["static"], ["wrap.css"]
 html_show_copyright = False
 html_extra_path = ["ranked.schema.json", "sentence.schema.json"]
 html_theme_options = {

@@ -31,7 +31,7 @@ export function actionsFor(which, shown, view) {
     changing("Fit", "Show the whole tree", () => view.fit()),
     changing("−", "Smaller", () => view.zoom(-1)),
     changing("+", "Larger", () => view.zoom(1)),
-    changing("Full screen", "Full screen", () => view.fullScreen()),
+    ...(document.fullscreenEnabled ? [changing("Full screen", "Full screen", () => view.fullScreen())] : []),
   ];
   return element("div", { class: "actions" }, ...views, copy, asSvg, asPng);
 }
