@@ -118,6 +118,8 @@ def _is_utf_16(upper: bytes, lower: bytes) -> bool:
     return len(upper) > 3 and many and 10 * lower.count(0) < len(lower)
 
 
+# A typed dependency: nsubj(sleeps-3, dog-2), words of empty nodes 3.1, copies 3'.
+_DEPENDENCY = r"\w++(?::\w++)*+\(\S+?-\d++(?:\.\d++)?'*+, ?\S+?-\d++(?:\.\d++)?'*+\)"
 _NUMBER = r"-?\d++(?:\.\d++)?(?:[eE][-+]?\d++)?"
 _SCORE = rf"(?:{_NUMBER}|[-+]?(?i:nan|inf(?:inity)?))"
 _UPOS = "ADJ|ADP|ADV|AUX|CCONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNCT|SCONJ|SYM|VERB|X"
@@ -202,7 +204,7 @@ KINDS: tuple[tuple[Kind, tuple[Recognise, ...]], ...] = (
             rows(r"\(.*?[ (]\d++=[^\s()]++\)|(?:[ )]*+\([^\s()]++(?: ++\d++)*+)++[ )]*+\t\S"
                  r"|#?\d++:\d++\.\[\d++\]|.*?[(|][Hh]ead:[A-Z]\w*+[:(]"  # the Sinica Treebank
                  r"|ID=\S++ PARSER=|\(<[TL] "  # CCGbank
-                 r"|\w++(?::\w++)*+\(\S+-\d++'*+, ?\S+-\d++'*+\)$"  # typed dependencies
+                 rf"|{_DEPENDENCY}(?:\s*[;,]?\s*{_DEPENDENCY})*+\s*$"
                  rf"|{_NODE} !?{_RELATION}(?: (?:!?{_RELATION}|{_NODE}|[&|]))*+$"),  # patterns
             # CGEL trees, AMR graphs
             rows(r"# \w++ ?=|\(+(?:\w++ / )?[A-Z][\w+/.-]*+(?:\s|$)|:[A-Z][\w-]*+(?:\s|$)|:\w++ \"",

@@ -192,6 +192,9 @@ Tree:
     (TOP (S (NP-SBJ (PRP It))
             (VP (VBZ runs))))
 """,
+        "deps-dotted.txt": "nsubj(runs-2.1, It-1)\nroot(ROOT-0, runs-2.1)\npunct(runs-2, ,-3)\n",
+        "deps-line.txt": "nsubj(runs-2, It-1) ; root(ROOT-0, runs-2), nmod:of(a-1', b-2)\n",
+        "deps-joined.txt": "nsubj(runs-2, It-1) root(ROOT-0, runs-2)\n",
         "deps.txt": "nsubj(runs-2, It-1)\nroot(ROOT-0, runs-2)\nadvmod(runs-2, fast-3)\n",
         "cg3.txt": '"<It>"\n\t"it" PRON @SUBJ\n"<runs>"\n\t"run" V PRS @FMV\n',
         "patterns.tregex": "VP < (NP $+ PP)\n/^VB/ > VP=x & !<< S\n",
