@@ -100,7 +100,7 @@ class Service:
         while not self.engines.is_settled:
             await asyncio.sleep(0.01)
         if self.engines.ready < self.settings.engines:
-            raise RerankError("the models could not score a first list; the log says why")
+            raise RerankError("the models could not score a first list; see the log")
         _collect_garbage_bit_by_bit()
         self.run(_return_freed_memory())
         self._switch(self.keys, models)

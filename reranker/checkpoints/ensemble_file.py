@@ -165,7 +165,7 @@ def _named(names: ModelNames, combination: str) -> WeighedModels:
         weighing = replace(beside.weighing, lm_weight=1.0, criterion="perplexity", token_bonus=0.0)
         return replace(beside, weighing=weighing)
     if len(paths) > 1:
-        raise InputError(f"{files[0]} is a complete ensemble: name nothing else beside it")
+        raise InputError(f"{files[0]} is a complete ensemble: name it alone")
     if combination != "sum":
         raise InputError(f"{files[0]} was tuned for the sum of its models, not their {combination}")
     return read_ensemble_file(files[0])

@@ -178,8 +178,8 @@ def _none_of(language: str) -> InputError:
     known = sorted({each.language for each in installed_models()})
     return InputError(
         f"no models of {language_name(language)} are installed, only of "
-        f"{', '.join(map(language_name, known)) or 'no language'}; docs/languages.md says how to "
-        "train some"
+        f"{', '.join(map(language_name, known)) or 'no language'}; to train some: "
+        "docs/languages.md"
     )
 
 

@@ -52,7 +52,7 @@ def description(command: str) -> str:
         commands = "\n".join(f"  {name:12}{text}" for name, text in summaries().items())
         return (
             f"commands, most used first:\n{commands}\n\n"
-            "rerank COMMAND --help says more. Without a command, rerank chooses the best of\n"
+            "More: rerank COMMAND --help. Without a command, rerank chooses the best of\n"
             "a parser's n-best trees with an ensemble of language models:"
         )
     if command in registry.built_in("commands"):

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     choice = parser_flags.choice(arguments)
     is_sure, count = "chart" in choice.names, arguments.least_sure
     if count and not is_sure:
-        raise InputError("--least-sure needs the parser chart; no other parser says how sure it is")
+        raise InputError("--least-sure needs the parser chart; other parsers give no probabilities")
     if count and arguments.output != "best":
         raise InputError("--least-sure cannot be combined with --output")
     table = {"least_sure": count, "csv": arguments.csv}

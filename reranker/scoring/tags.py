@@ -73,7 +73,7 @@ def tagger_of(members: Sequence[LoadedMember], readers: Sequence[Checkpoint]) ->
             for reader in readers:
                 _check_tags(reader, member)
             return Tagger(member)
-    raise RerankError(f"{readers[0].name} reads tags: name a span model with tags beside it")
+    raise RerankError(f"{readers[0].name} reads tags: name a span model with tags as well")
 
 
 def _check_tags(reader: Checkpoint, spans: SpanCheckpoint) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from reranker.scoring.lanes import Lanes
 
 
-BROKEN = "the parser does not work; the log of the service says why"
+BROKEN = "the parser does not work; see the log of the service"
 
 
 class _LoadedEnsemble(NamedTuple):

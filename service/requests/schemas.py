@@ -87,7 +87,7 @@ class AnswerOptions(RankOptions):
         False, description="return the log-probability of each token, in nats"
     )
     return_drawings: bool = Field(
-        False, description="draw each ranked tree, and say what is doubtful about the best"
+        False, description="draw each ranked tree, and name the doubtful bracket of the best"
     )
 
 
@@ -146,7 +146,7 @@ class CandidateList(_Strict):
     id: str | None = Field(None, description="name of the list in the answer; default: its number")
     tokens: _List[str] | None = Field(
         None,
-        description="words of the sentence; default: those of the first candidate that hides none",
+        description="words of the sentence; default: those of the first candidate with words",
     )
     tags: _List[str] | None = Field(None, description="a part-of-speech tag for each word")
     candidates: _List[CandidateEntry | str]

@@ -52,7 +52,7 @@ def _list(raw: RawList, file: NumberedLines) -> RawList:
             candidate = RawCandidate(line.line, (text if has_score else rest).strip())
             (hypotheses if kind == "H" else detokenized).append(candidate)
         elif kind == "P" and before == "P":
-            file.report_score(line.line, rest, "fairseq each P- line is behind its H- line")
+            file.report_score(line.line, rest, "fairseq each P- line follows its H- line")
             is_sorted = True
         elif kind == "P":
             _set_score(hypotheses or detokenized, rest)

@@ -56,9 +56,9 @@ def report(
                 ["another tree than before", "", share(is_other)],
             ],
         ),
-        "A lower perplexity says that the models know the words and constructions of your text "
-        "better, not that they choose better trees. To know that, correct the trees of two "
-        "hundred sentences or more and compare `rerank --gold` with the models before and "
-        "after (`rerank compare` says whether a difference is chance).\n",
+        "With a lower perplexity, the models know the words and constructions of your text better; "
+        "their trees may be no better. To find out, correct the trees of two hundred sentences or "
+        "more, and compare `rerank --gold` with the models before and after (`rerank compare` "
+        "tests whether a difference is chance).\n",
     ]
     return "\n\n".join(filter(None, parts))

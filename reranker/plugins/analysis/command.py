@@ -20,7 +20,7 @@ EXAMPLES = """examples:
   rerank analyse curves runs/lstm runs/doc --plot curves.png
   rerank analyse attention-example --models lstm.pt kvp.pt --trees dev.mrg.gz --tree 3 --token 20
 
-`rerank analyse KIND --help` lists the flags of each; docs/analysis.md says what they measure."""
+`rerank analyse KIND --help` lists the flags of each; docs/analysis.md explains them."""
 
 _Flags = dict[str, dict[str, Any]]  # arguments of argparse's add_argument, by name
 

@@ -5,7 +5,7 @@ from reranker.registry import Entry, Features
 FEATURES: Features = {
     "commands": {
         "augment": Entry(
-            "command", "make trees of commands, headlines and chat of a treebank's trees", 17
+            "command", "make commands, headlines and chat from a treebank's trees", 17
         ),
     },
 }

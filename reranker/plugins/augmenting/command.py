@@ -51,16 +51,16 @@ EXAMPLES = """examples:
   rerank augment train.mrg --kinds commands headlines stops=0.3 --seed 2
 
 Traces and function tags are left out. Kinds of trees:
-  commands   of infinitives: (VP (TO to) (VP (VB see) ...)) becomes (S (VP (VB See) ...))
-  headlines  of clauses, without articles and forms of be, some In Title Case
-  headings   of noun phrases
-  stops      without the mark at the end of the sentence, or with several
-  questions  the same, of questions
-  chat       in small letters, without apostrophes, with emoji
-  items      of a list, with a number or bullet
-  amounts    as ranges: 20 - 25 mins
-  thanks     for the objects of for
-  subjects   infinitives that it announced, at the beginning
+  commands   from infinitives: (VP (TO to) (VP (VB see) ...)) becomes (S (VP (VB See) ...))
+  headlines  from clauses, without articles and forms of be, some In Title Case
+  headings   from noun phrases
+  stops      sentences without their last mark, or with several
+  questions  questions without their last mark, or with several
+  chat       small letters, no apostrophes, emoji
+  items      items of a list, with a number or bullet
+  amounts    ranges of amounts: 20 - 25 mins
+  thanks     thanks for the objects of for
+  subjects   infinitives after it, moved to the beginning
 
 exit status: 0 success, 1 some trees were rejected, 2 unusable files or flags, 3 out of memory"""
 
@@ -68,21 +68,21 @@ exit status: 0 success, 1 some trees were rejected, 2 unusable files or flags, 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank augment`` to ``parser``."""
     add = parser.add_argument
-    text = "treebanks: files, folders, quoted patterns, .gz and .zst; - reads standard input"
+    text = "treebanks: files, folders, quoted patterns; plain, .gz or .zst; - reads standard input"
     add("files", nargs="+", metavar="FILE", help=text)
     text = (
-        "the kinds of trees to make, and of each the share that is kept, drawn at random "
-        "(default: all trees of all kinds)"
+        "kinds of trees to make, each with the share to keep, drawn at random (default: all "
+        "trees of all kinds)"
     )
     add("--kinds", type=_kind, nargs="+", default=None, metavar="KIND[=SHARE]", help=text)
     text = (
-        "treebanks whose sentences are left out of what is made, whatever their capitals: those "
-        "on which the parser will be measured"
+        "treebanks that the parser will be measured on: their sentences are not made, whatever "
+        "their capitals"
     )
     add("--not-in", nargs="+", default=[], metavar="FILE", help=text)
     text = "random seed (default: %(default)s)"
     add("--seed", type=whole_number(0, 2**32 - 1), default=1, metavar="N", help=text)
-    add("--out", type=Path, metavar="FILE", help="write to FILE instead of stdout")
+    add("--out", type=Path, metavar="FILE", help="write to FILE (default: standard output)")
 
 
 def _kind(text: str) -> tuple[str, float]:

@@ -197,7 +197,7 @@ def _contact() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        logger.warning("lost contact with another process; the launcher will say which has died")
+        logger.warning("lost contact with another process; the launcher names the one that died")
         time.sleep(_SECONDS_TO_BE_ENDED)
         reason = str(error).splitlines()[0]
         raise RerankError(

@@ -185,7 +185,7 @@ def test_names_of_models(tmp_path: Path, paths: tuple[Path, Path]) -> None:
     assert named_models([str(tmp_path / "*.toml")]) == WeighedModels(
         paths, Weighing(0.5), sha256=HASHES
     )
-    with pytest.raises(InputError, match="name nothing else beside it"):
+    with pytest.raises(InputError, match="name it alone"):
         named_models([str(paths[0]), str(path)])
     with pytest.raises(InputError, match="was tuned for the sum"):
         named_models([str(path)], "average")

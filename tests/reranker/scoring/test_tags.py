@@ -161,7 +161,7 @@ def test_no_word_is_unknown_to_a_model_of_tags() -> None:
 def test_what_is_refused() -> None:
     foreign = SpanVocabulary((), (), (), 1, tags=["NOUN", "VERB", "NN"])
     refused: list[tuple[list[LoadedMember], str]] = [
-        ([TAGS], "^model-2 reads tags: name a span model with tags beside it$"),
+        ([TAGS], "^model-2 reads tags: name a span model with tags as well$"),
         ([WORDS, TAGS, untrained_spans(5)], "^model-2 reads tags: name a span model with tags"),
         (
             [replace(SPANS, name="ud", vocabulary=foreign), TAGS],
