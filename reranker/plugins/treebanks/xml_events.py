@@ -12,6 +12,7 @@ from reranker.errors import TreeError
 from reranker.files.text import MAX_LINE
 
 _MOST_OPEN = 100
+_MOST_LINES = 2_000  # of a tag or remark, which is read again from its start with each of its lines
 _UTF8 = re.compile(r"\A(<\?xml [^>]*utf)8", re.IGNORECASE)  # a name that expat does not know
 
 
@@ -47,7 +48,7 @@ class _Parser:
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._add
         self._parser.StartDoctypeDeclHandler = self._refuse
-        self.depth = self._line = self._size = 0
+        self.depth = self._line = self._size = self._place = self._waiting = 0
         self._text: list[str] = []
         self._events: list[Event] = []
 
@@ -64,6 +65,11 @@ class _Parser:
         except (LookupError, ValueError) as error:  # Python's, of the encoding in the declaration
             reason = f"line {line}: an encoding that is not known: {error}"
             raise TreeError("not-a-tree", reason) from error
+        place = self._parser.CurrentByteIndex
+        self._waiting = self._waiting + 1 if place == self._place else 0
+        self._place = place
+        if self._waiting > _MOST_LINES:
+            raise TreeError("too-long", f"a tag or remark of more than {_MOST_LINES:,} lines")
         return self._events
 
     def _declare(self, version: str, encoding: str | None, standalone: int) -> None:

@@ -313,6 +313,23 @@ def test_an_encoding_holds_after_a_broken_sentence(name: str, tmp_path: Path) ->
     ]
 
 
+@pytest.mark.parametrize(
+    "start", ['<?xml version="1.0" encoding="', "<!--", "<corpus><!--", '<s id="', "<s ", "<?pi "]
+)
+def test_a_tag_of_many_lines_takes_time_in_proportion_to_them(start: str) -> None:
+    def read(text: str) -> None:
+        list(events(text.splitlines(keepends=True), "s"))
+
+    few, many = (repeated("\n", size, start) for size in (1 << 13, 1 << 16))
+    assert cpu_seconds(read, many) < 0.3 + 30 * cpu_seconds(read, few)
+
+
+def test_a_long_remark_is_skipped(tmp_path: Path) -> None:
+    remark = "<!--" + "a line\n" * 1_900 + "--><corpus>"
+    found = texts_of(write(tmp_path / "t.xml", TIGER.replace("<corpus>", remark)))
+    assert found[0] == ATTACHED and found[-1] == "(TOP (ITJ Nein))"
+
+
 def test_a_line_of_declarations_takes_time_in_proportion_to_its_length() -> None:
     def read(text: str) -> None:
         list(events([text], "s"))
