@@ -73,6 +73,7 @@ def neighbours(server: Server) -> Iterator[None]:
                 if answer not in (expected, {"status": "live"}):
                     wrong.append(answer)
                 counts[number] += 1
+                has_ended.wait(0.02)  # leave the processor to what is read
 
     asking = [
         threading.Thread(target=ask, args=(0, ranked)),
