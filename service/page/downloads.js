@@ -45,14 +45,14 @@ export function rankedLine(sentence, order, sourceName) {
 /** The brackets of all best trees, as `--output brackets --csv` writes them. */
 export function bracketRows({ sentences, orders }) {
   const rows = sentences.flatMap((sentence, place) => {
-    const { text, offsets } = sentence.origin;
+    const { text, offsets, speaker } = sentence.origin;
     const characters = [...text]; // offsets count these, not UTF-16's units
     const brackets = bracketsOf(sentence, orders[place].best);
-    if (!brackets.length) return [[place + 1, "", "", "", "", "", "", text]];
+    if (!brackets.length) return [[place + 1, "", "", "", "", "", "", text, speaker]];
     return brackets.map(([label, start, end, probability]) => {
       const [from, to] = [offsets[start][0], offsets[end - 1][1]];
       const words = characters.slice(from - offsets[0][0], to - offsets[0][0]).join("");
-      return [place + 1, label, start, end, sentence.isForeign ? "" : probability, from, to, words];
+      return [place + 1, label, start, end, sentence.isForeign ? "" : probability, from, to, words, speaker];
     });
   });
   return [BRACKETS, ...rows].map((row) => row.map(cell).join(","));
@@ -65,7 +65,7 @@ function bracketsOf({ best_index: own, constituents }, best) {
   return nodes.map(({ label, start, end, probability }) => [label, start, end, probability]);
 }
 
-const BRACKETS = ["sentence", "label", "start", "end", "probability", "start_char", "end_char", "text"];
+const BRACKETS = ["sentence", "label", "start", "end", "probability", "start_char", "end_char", "text", "speaker"];
 
 /** A cell, quoted where necessary, on one line. */
 function cell(value) {

@@ -190,7 +190,8 @@ class _ProgressBar:
         self._bar.update(0)
         if self._bar.disable and time.monotonic() - self._said >= _SAID_EVERY:
             self._said = time.monotonic()
-            message(f"{100 * done:.1f}%, {progress.batches:,} batches, {state}")
+            batches = counted(progress.batches, "batch", "batches")
+            message(f"{100 * done:.1f}%, {batches}, {state}")
 
     def close(self) -> None:
         self._bar.close()

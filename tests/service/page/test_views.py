@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from tests.checkout import ROOT
-from tests.service.page.browsing import PATIENCE, show_tree, text_of
+from tests.service.page.browsing import PATIENCE, drop, show_tree, text_of
 from tests.service.servers import serving
 
 if TYPE_CHECKING:
@@ -102,6 +102,14 @@ def size(canvas: Locator) -> float:
         "canvas => canvas.firstElementChild.getBoundingClientRect().width"
     )
     return width
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-be", "utf-8-sig"])
+def test_a_file_from_windows_is_read(page: Page, encoding: str) -> None:
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    drop(page, "t.txt", f"{mark}It isn\u2019t here.\r\nWe saw the café.\r\n".encode(encoding))
+    assert page.input_value("#text") == "It isn\u2019t here.\nWe saw the café.\n"
+    assert page.locator("#sentences > li").count() == 2
 
 
 def test_a_message_replaces_the_former_answer(page: Page) -> None:

@@ -13,6 +13,7 @@ from reranker.checkpoints.archive import read_archive
 from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.commands.main import main
 from reranker.pipeline import Reranker
+from reranker.plugins.training import worker
 from tests.reranker.limited_runs import with_small_files
 from tests.reranker.small_files import write
 
@@ -135,6 +136,15 @@ def test_the_last_message_tells_how_long_it_trained(
     message = capsys.readouterr().err.splitlines()[-1]
     assert re.search(r"dev perplexity [\d.]+ per token, after \S+ epochs, \d+ batch", message)
     assert ("not seen; use a larger --budget" in message) == is_short
+
+
+def test_off_a_terminal_lines_tell_the_progress(
+    command: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "_SAID_EVERY", 0.0)
+    assert main(command) == 0
+    pattern = r"^\d+\.\d%, [\d,]+ batch(es)?, [\d.]+ nats/token, dev perplexity .* tokens/s$"
+    assert re.search(pattern, capsys.readouterr().err, re.MULTILINE)
 
 
 @pytest.mark.parametrize("flag", ["--budget", "--epochs"])
