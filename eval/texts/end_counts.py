@@ -40,7 +40,7 @@ _SAID = re.compile(
 _ALIKE = (
     "Dr Drs Mr Mrs Ms Mx Messrs Mme Mmes Mlle Prof Profs Rev Revs Fr Msgr Hon Pres Gov Govs Sen "
     "Sens Rep Reps Gen Lt Lts Col Cols Maj Capt Capts Cmdr Cdr Cpl Sgt Pvt Adm Brig Amb Atty Supt",
-    "e.g i.e cf Cf vs viz approx esp incl",
+    "e.g i.e cf Cf vs viz approx Approx esp incl max Max Min avg Avg",
     "No Nos Fig Figs Eq Eqs Eqn Sec Sect Ch Chap Chaps Vol Vols p pp Ref Refs Rte Hwy Suppl Para "
     "Art App Tab Ex Ser Pt Bk Op no nos fig figs eq eqs sec sect ch chap chaps vol vols ref refs",
     "Jan Feb Febr Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue Tues Wed Weds Thu Thurs Fri Sat",

@@ -8,15 +8,27 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from reranker.text.ends import FUNCTION_WORDS, end_table
+from reranker.text.ends import FUNCTION_WORDS, Left, end_table, next_word
 
 _ENDED = re.compile(r"[.?!\u2026][\"')\]\u201d\u2019]*\Z")
 _GREETING = 4  # words before a comma that ends a line: "Best wishes,"
-_ITEM = r"[-*\u2022\u2013\u2014\u2043\u25e6\u25aa\u00b7>]\s|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]\s"
-_NUMBER = re.compile(r"\(?\d{1,3}[.)]\s+(?=[\"'\u201c\u2018(]?[^\W\d])")
-_BULLET = re.compile(
-    r"(?:[-*\u2022\u2013\u2014\u2043\u25e6\u25aa\u00b7>]|\((?:[a-z]|[ivx]{1,5})\)|[a-z]\))\s+(?=\S)"
+_BULLETS = r"[-*\u2022\u2013\u2014\u2043\u25e6\u25aa\u00b7>]"
+_ITEM = re.compile(
+    rf"{_BULLETS}\s|\(?(?:\d{{1,3}}|[a-z]|[ivx]{{1,5}})[.)]\s|\d{{1,3}}(?:\.\d{{1,3}})+\.?\s+[A-Z]"
 )
+_NUMBER = re.compile(r"\(?\d{1,3}[.)]\s+(?=[\"'\u201c\u2018(]?[^\W\d])")
+# At the beginning of a line, 2.1 and bullets, too.
+_MARK = re.compile(
+    rf"(?:{_BULLETS}|\((?:[a-z]|[ivx]{{1,5}})\)|[a-z]\))\s+(?=\S)"
+    r"|\d{1,3}(?:\.\d{1,3})+\.?\s+(?=[A-Z])"
+)
+# What begins a line besides words: telephone numbers, prices, hashtags, addresses.
+_OTHER_START = re.compile(r"[+#@$\u00a3\u20ac](?=\w)|(?:https?://|www\.)\S|[\w.+-]{1,64}@\w")
+# Marks, hashtags and emoticons, behind which the next line begins a sentence in lower case, too.
+_CLOSED = re.compile(
+    r"[?!\u2026][\"')\]\u201d\u2019]*\Z|(?:\A|\s)(?:#\w+|[:;=][-'^]?[)(DPp]+|<3)\Z"
+)
+_LAST_WORD = re.compile(r"([^\W\d_]+)\.\Z")
 _WORD = re.compile(r"[\"'\u201c\u2018(\[]*\w*")
 
 _NAME = r"@?[^\W\d_][\w.'\u2019-]{0,30}(?: [A-Z\d][\w.'\u2019-]{0,30}){0,3}"
@@ -27,6 +39,7 @@ _TURN = re.compile(
     re.MULTILINE,
 )
 _LEAST_TURNS = 2
+_LEAST_SCORE = -2.0  # of an end at an end of a line
 _NARROWEST = 40  # characters of a line of prose
 # Marks of transcripts: {F uh, }, [laughter], <noise>, ((unclear)); only the words of the first
 # kind were said.
@@ -65,9 +78,12 @@ def is_doubtful(text: str) -> bool:
 
 
 def has_doubtful_break(text: str) -> bool:
-    """Return whether an end of a line without a mark is before a line that might begin a
-    sentence."""
-    return any(not _ENDED.search(above) and _starts(below) for above, below, _ in _breaks(text))
+    """Return whether an end of a line without a mark is before a line that might begin a sentence,
+    or any before an item of a list."""
+    return any(
+        _ITEM.match(below) is not None or (not _ENDED.search(above) and _starts(below))
+        for above, below, _ in _breaks(text)
+    )
 
 
 def layout_of(sample: str, speakers: bool | None) -> Layout:
@@ -85,6 +101,7 @@ def layout_of(sample: str, speakers: bool | None) -> Layout:
     full = sum(_is_full(above, below, width) for above, below, _ in unended)
     is_prose = (
         bool(unended)
+        and width >= _NARROWEST
         and len(unended) >= 0.4 * len(breaks)
         and full >= 0.6 * len(unended)
         and lower >= 0.35 * len(unended)
@@ -102,8 +119,8 @@ def line_ends(text: str, layout: Layout) -> Iterator[int]:
     width = max(lengths, default=0) if layout.width is None else layout.width
     is_ended = _ENDED.search(text.rstrip()) is not None
     for above, below, place in breaks:
-        is_item = re.match(_ITEM, below) is not None
-        if (is_item and layout.width is None) or _begins_turn(below, layout):
+        is_closed = layout.width is None and _is_closed(above)
+        if _is_item(below, layout) or _begins_turn(below, layout) or is_closed:
             yield place
         elif not _starts(below) or _goes_on(above):
             continue
@@ -111,7 +128,10 @@ def line_ends(text: str, layout: Layout) -> Iterator[int]:
             # In prose, a line that has much room left ends a sentence.
             if len(above.rstrip()) + 1 + len(below.split()[0]) < 0.75 * width:
                 yield place
-        elif _ENDED.search(above) or not (
+        elif _ENDED.search(above):
+            if _may_end(above, below):
+                yield place
+        elif not (
             # A name may go on a sentence in a line that is full.
             is_ended
             and width >= _NARROWEST
@@ -145,7 +165,7 @@ def item_mark(text: str, is_line: bool) -> int:
     >>> item_mark("2. Unscrew it.", False), item_mark("- milk", True), item_mark("5 men", True)
     (3, 2, 0)
     """
-    match = _NUMBER.match(text) or (_BULLET.match(text) if is_line else None)
+    match = _NUMBER.match(text) or (_MARK.match(text) if is_line else None)
     return match.end() if match else 0
 
 
@@ -171,11 +191,39 @@ def _starts(line: str) -> bool:
     """Return whether a line begins as sentences and items of lists do."""
     first = _WORD.match(line)
     word = first[0].lstrip("\"'\u201c\u2018([") if first else ""
-    return word[:1].isupper() or word[:1].isdigit() or re.match(_ITEM, line) is not None
+    return (
+        word[:1].isupper()
+        or word[:1].isdigit()
+        or _ITEM.match(line) is not None
+        or _OTHER_START.match(line) is not None
+    )
+
+
+def _may_end(above: str, below: str) -> bool:
+    """Return whether the full stop at the end of a line may end a sentence: not that of a title
+    before a name."""
+    word = _LAST_WORD.search(above)
+    if word is None:
+        return True
+    return end_table().score(Left(word[1], "word"), next_word(below, 0)) > _LEAST_SCORE
+
+
+def _is_item(line: str, layout: Layout) -> bool:
+    """Return whether a line begins an item of a list; in prose, a dash may be one in a sentence."""
+    match = _ITEM.match(line)
+    return match is not None and (layout.width is None or line[match.end() :][:1].isupper())
+
+
+def _is_closed(line: str) -> bool:
+    """Return whether a sentence ends with a line, whatever is in the next one."""
+    word = _LAST_WORD.search(line)
+    return _CLOSED.search(line) is not None or (word is not None and end_table().is_word(word[1]))
 
 
 def _goes_on(line: str) -> bool:
     """Return whether a sentence goes on behind the end of a line."""
+    if line.endswith(";"):
+        return True
     if line.endswith(","):
         return len(line.split()) > _GREETING
     return line.rpartition(" ")[2].lower() in FUNCTION_WORDS

@@ -67,6 +67,17 @@ Head of Sales
             "(a) the Tenant shall pay;\n(b) the Landlord shall not",
             "the Tenant shall pay;|the Landlord shall not",
         ),
+        ("2.1 The Tenant pays.\n2.2 Rent is due", "The Tenant pays.|Rent is due"),
+        # a line that begins with no word; one that is closed before lower case
+        ("Acme Inc.\n+44 20 7946\nwww.acme.org", "Acme Inc.|+44 20 7946|www.acme.org"),
+        ("Off to NYC #travel\nso tired :-)\n@bob go", "Off to NYC #travel|so tired :-)|@bob go"),
+        ("Good luck!\nsame here, it stops.\nyes\nNo", "Good luck!|same here, it stops.|yes|No"),
+        ("No bird would sing;\nNo voice was\n- Really", "No bird would sing; No voice was|Really"),
+        ("- In the U.S.\n- Really?", "In the U.S.|Really?"),
+        (
+            "Present\nMr. Lee, Dr.\nSmith. At 8 p.m.\nTea",
+            "Present|Mr. Lee, Dr. Smith.|At 8 p.m.|Tea",
+        ),
         # prose
         (
             "Good muffins cost $3.88\nin New York.  Please buy me\ntwo.",
