@@ -39,8 +39,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(scope="session")
 def server(models: list[str]) -> Iterator[Server]:
-    # A slow machine may take long to send or read a body.
-    with serving(models, "--body-seconds", "600", real_parser=True) as server:
+    # A slow machine may take long to send, read or answer a body.
+    flags = ("--body-seconds", "600", "--request-seconds", "600")
+    with serving(models, *flags, real_parser=True) as server:
         yield server
 
 
@@ -57,8 +58,8 @@ def fragile(models: list[str]) -> Iterator[Server]:
 def crowded(models: list[str]) -> Iterator[Server]:
     """Yield a server with room for twenty connections and for a megabyte of bodies, which may take
     long. Its children may be killed."""
-    flags = ("--connections", "20", "--queue-bytes", "1000000", "--body-seconds", "600")
-    with serving(models, *flags) as server:
+    flags = ("--connections", "20", "--queue-bytes", "1000000")
+    with serving(models, *flags, "--body-seconds", "600", "--request-seconds", "600") as server:
         yield server
 
 
