@@ -98,8 +98,8 @@ def test_a_damaged_file_is_an_input_error(path: Path) -> None:
 
 
 def test_bytes_that_are_not_utf8_are_an_input_error(path: Path) -> None:
-    with pytest.raises(InputError, match=r"sentences\.txt:2: byte 0xe9"):
-        sentences(path, b"It runs\ncaf\xe9\n")
+    with pytest.raises(InputError, match=r"sentences\.txt:2: byte 0xff"):
+        sentences(path, b"It runs\ncaf\xff\n")
 
 
 def test_a_missing_file_is_an_input_error(path: Path) -> None:
