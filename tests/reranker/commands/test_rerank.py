@@ -151,7 +151,7 @@ def test_a_broken_candidate_is_reported_and_the_rest_ranked(
 
 
 def test_bytes_in_no_encoding(tmp_path: Path, models: list[str]) -> None:
-    broken = FLAT.replace("end", "caf\xff").encode("broken-1")
+    broken = FLAT.replace("end", "caf\xff").encode("latin-1")
     content = bllip((FLAT,)).encode() + b"2\t1\n-1\n" + broken + b"\n-2\n" + FLAT.encode() + b"\n\n"
     out = tmp_path / "ranked.jsonl"
     arguments = ["--nbest", write(tmp_path / "n.txt", content), "--models", *models]

@@ -170,7 +170,7 @@ def test_a_test_tree_without_words_is_skipped(test: str) -> None:
         ),
         ("the cat sees Ann .", "test tree: text that is not '(TAG word)': 'the'"),
         (CAT.replace("Ann", "Ann "), "test tree: text that is not '(TAG word)': 'Ann'"),
-        (CAT.replace("Ann", "\udce9"), r"gold word 'Ann', test word '\udce9'"),
+        (CAT.replace("Ann", "\udcff"), r"gold word 'Ann', test word '\udcff'"),
     ],
 )
 def test_trees_that_cannot_be_compared_are_errors(test: str, reason: str) -> None:
@@ -605,7 +605,7 @@ def test_command_counts_roots_only_if_asked(tmp_path: Path, capsys: Capture) -> 
 
 def test_command_names_each_sentence_left_out(tmp_path: Path, capsys: Capture) -> None:
     gold = write(tmp_path / "gold", *[CAT] * 4)
-    test = write(tmp_path / "test", CAT, "", CAT[:-1], CAT.replace("Ann", "\udce9"))
+    test = write(tmp_path / "test", CAT, "", CAT[:-1], CAT.replace("Ann", "\udcff"))
     assert run_eval(gold, test, "--max-error", "1") == 1
     out, err = capsys.readouterr()
     assert "Bracketing FMeasure       = 100.00\n" in out
@@ -613,7 +613,7 @@ def test_command_names_each_sentence_left_out(tmp_path: Path, capsys: Capture) -
     assert err.splitlines() == [
         f"{test}:2: skip: no words left in the test tree",
         f"{test}:3: error: test tree: unbalanced: 1 '(' left open",
-        rf"{test}:4: error: gold word 'Ann', test word '\udce9'",
+        rf"{test}:4: error: gold word 'Ann', test word '\udcff'",
         f"{test}: 2 of 4 sentences could not be compared, more than --max-error 1",
     ]
     assert run_eval(gold, test) == 1
