@@ -54,6 +54,7 @@ FUNCTION_WORDS = frozenset(
 )
 """Words that end few sentences; names often follow."""
 _LONGEST = 40  # characters of a token
+_NAME = 1.0  # the logarithm of how much more often a word behind an initial is unknown
 _LEAST, _MOST = -2.5, 3.0  # the most that a word behind an end can count
 
 Kind = Literal["lower", "capital", "capitals", "digit", "part", "bracket", "quote", "other"]
@@ -221,7 +222,10 @@ class EndTable:
             return -self._verbs[right.verb]  # "Where to?" I said.
         score = self._odds(left, right.kind)
         if right.kind in ("capital", "capitals"):
-            score += min(_MOST, max(_LEAST, self._words.get(right.word, self._unknown)))
+            known = self._words.get(right.word)
+            score += self._unknown if known is None else min(_MOST, max(_LEAST, known))
+            if known is None and left.shape.startswith("initial"):
+                score -= _NAME  # "We thank T. Carroll": names are rarely known
         return score
 
     def is_word(self, token: str) -> bool:
