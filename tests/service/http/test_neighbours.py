@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import httpx
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ def of_the_good(lists: Given, ranking: list[dict[str, Any]], name: str) -> dict[
     return {text: score for text, score in scores.items() if text in good}
 
 
+@pytest.mark.filterwarnings("ignore:.*since a list has the trees of one sentence")
 def test_scores_are_those_of_each_tree_alone(http: httpx.Client, models: list[str]) -> None:
     reranker = Reranker.load(models)
 
