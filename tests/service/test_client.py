@@ -38,7 +38,7 @@ def test_the_same_ranking_as_in_the_process(server: Server, models: list[str]) -
         assert [one.nll for one in of_text.ranking] == [one.nll for one in here.ranking]
         (detailed,) = client.rerank_lists([{"candidates": list(CANDIDATES)}], token_scores=True)
         assert detailed.ranking[0].token_scores is not None
-        broken = bllip(CANDIDATES).replace("We", "W\udce9", 1)  # a byte that is not UTF-8
+        broken = bllip(CANDIDATES).replace("We", "W\udcff", 1)  # a byte that is not UTF-8
         (of_text,) = client.rerank_text(broken)
         assert [each.code for each in of_text.rejected] == ["encoding"]
         log_probability, nothing = client.score([CANDIDATES[0], "(("])
