@@ -117,7 +117,7 @@ def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
     if english:
         spans = (part for span in spans for part in _without_clitics(span))
     if whole:
-        spans = _cut(spans, whole)
+        spans = _cut(spans, _edges(straight, whole, joins=convention == "wsj"))
     if convention in ("gum", "id"):
         kept = {begin for begin, _ in whole}
         prefixes = _PREFIXES if convention == "gum" else frozenset[str]()
@@ -218,9 +218,15 @@ def _masked(text: str, whole: Iterable[tuple[int, int]]) -> str:
     return "".join([*parts, text[last:]])
 
 
-def _cut(words: Iterable[Word], whole: Iterable[tuple[int, int]]) -> Iterator[Word]:
-    """Yield the words, cut where whole ones begin and end."""
-    edges = iter([edge for span in whole for edge in span])
+def _edges(text: str, whole: Iterable[tuple[int, int]], joins: bool) -> Iterator[int]:
+    """Yield where whole words begin and end; if ``joins``, not at a hyphen or slash."""
+    for edge in (edge for span in whole for edge in span):
+        if not (joins and (_JOINTS.match(text, edge) or _JOINTS.match(text, edge - 1))):
+            yield edge
+
+
+def _cut(words: Iterable[Word], edges: Iterator[int]) -> Iterator[Word]:
+    """Yield the words, cut at the edges of whole ones."""
     edge = next(edges, None)
     for word in words:
         start = word.start
@@ -241,17 +247,20 @@ def _parts(
     if start in kept:
         yield word
         return
-    for joint in _JOINTS.finditer(text, start, word.end):
+    # The character behind the word is looked at, too: bob-AT&T has the parts "bob-" and "AT&T".
+    for joint in _JOINTS.finditer(text, start, min(word.end + 1, len(text))):
         place = joint.start()
         before, sign, after = text[start:place], text[place], text[place + 1]
         is_number = text[place - 1].isdigit() and after.isdigit()
-        is_prefix = sign == "-" and before.lower() in prefixes
+        is_prefix = sign == "-" and before.lower() in prefixes and place + 1 < word.end
         if is_prefix or (sign == "/" and is_number):
             continue
-        yield Word(before, start, place)
+        if before:
+            yield Word(before, start, place)
         yield Word(sign, place, place + 1)
         start = place + 1
-    yield word if start == word.start else Word(text[start : word.end], start, word.end)
+    if start < word.end:
+        yield word if start == word.start else Word(text[start : word.end], start, word.end)
 
 
 def _spelled(word: Word, text: str, convention: Convention) -> str:

@@ -43,6 +43,8 @@ def words(text: str, convention: Convention = "gum") -> str:
         ("Well\u2026 he said\u2026 it cost £5.", "Well \u2026 he said \u2026 it cost £ 5 .", None),
         ("3\u00d74 (€6.50±2)", "3 \u00d7 4 -LRB- € 6.50 ± 2 -RRB-", None),
         ("U+1F600: \U0001f600!", "U+1F600 : \U0001f600 !", None),
+        ("AT&T-owned R&D/IT", "AT&T - owned R&D / IT", "AT&T-owned R&D/IT"),
+        ("'em-all, '90s-era", "'em - all , '90s - era", "'em-all , '90s-era"),
         ("''odd'' ``quotes``", None, "'' odd '' `` quotes ``"),
     ],
 )
@@ -72,6 +74,11 @@ def test_words_are_those_of_the_treebanks(text: str, gum: str | None, wsj: str |
         ),
         ("rock 'n' roll 'n sing", "rock 'n' roll 'n sing"),
         ("'Tis late, 'twas early.", "'T is late , 't was early ."),
+        # whole words joined to others
+        ("The #covid-19 tests met.", "The #covid - 19 tests met ."),
+        ("'90s-style @bob-fan 'em-all #a/b", "'90s - style @bob - fan 'em - all #a / b"),
+        ("pre-R&D Bob-AT&T/R&B-x", "pre - R&D Bob - AT&T / R&B - x"),
+        ("x/y.com-z a@b.org/c", "x / y.com - z a@b.org / c"),
         # but quotations
         ("He said 'round one' and 'till'.", "He said ' round one ' and ' till ' ."),
         ("He put 'it within' it.", "He put ' it within ' it ."),
@@ -118,6 +125,22 @@ def test_every_character_but_white_space_is_in_one_word(text: str, convention: C
         assert word.start < word.end and word.text and not set(word.text) & set("() \n")
         ends.append(word.end)
     assert is_empty(text[ends[-1] :])
+
+
+ATOMS = ("AT&T", "#a", "@b", "'em", "'90s", "x.org", "a@b.org", "a", "1", "in'", ":)", "y'", "pre")
+JOINTS = ("-", "/", "\u2010", "\u2013", "'s", ".", ",", "'", '"', "&", "\u200b", "", " ")
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(JOINTS), st.sampled_from(ATOMS)), max_size=6).map(
+        lambda pairs: "".join(each for pair in pairs for each in pair)
+    ),
+    st.sampled_from(["gum", "wsj", "id"]),
+)
+def test_no_word_is_empty(text: str, convention: Convention) -> None:
+    found = split_into_words(text, convention)
+    assert all(word.text and word.start < word.end for word in found)
+    assert [word.start for word in found[1:]] >= [word.end for word in found[:-1]]
 
 
 @given(st.text(alphabet="\"'`(.-/ab \u2019\u201d\u201c", max_size=30))
