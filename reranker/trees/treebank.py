@@ -48,9 +48,12 @@ class TreeText(NamedTuple):
         return text_digest(self.file, str(self.line), self.text)
 
     def tree(self) -> Tree:
-        """Return the tree. Raises TreeError as ``Tree.from_string`` does, and for a ``problem``."""
+        """Return the tree. Raises TreeError as ``Tree.from_string`` does, and for a ``problem`` or
+        bytes that are not UTF-8: no output is to have these, and no model is to learn them."""
         if self.problem:
             raise TreeError(*self.problem)
+        if fault := encoding_fault(self.text):
+            raise TreeError("encoding", fault)
         return Tree.from_string(self.text)
 
 
@@ -213,18 +216,14 @@ def read_texts(names: Iterable[Name], remarks: Remarks | None = None) -> Iterato
                 yield TreeText(file, piece.line, piece.text, piece.problem)
 
 
-def read_treebank(names: Iterable[Name], *, only_utf8: bool = False) -> Iterator[Tree]:
+def read_treebank(names: Iterable[Name]) -> Iterator[Tree]:
     """Yield every tree of the files, in order; skip a broken tree and log its file, line and
-    reason; with ``only_utf8``, for what is to be learned, also one with bytes that are not UTF-8.
-    Raises InputError for a file that cannot be read to its end or contains no such tree."""
-    return (tree for _, tree in placed_trees(names, only_utf8=only_utf8))
+    reason. Raises InputError for a file that cannot be read to its end or contains no tree."""
+    return (tree for _, tree in placed_trees(names))
 
 
 def placed_trees(
-    names: Name | Iterable[Name],
-    *,
-    only_utf8: bool = False,
-    say: Callable[[str], None] = logger.warning,
+    names: Name | Iterable[Name], *, say: Callable[[str], None] = logger.warning
 ) -> Iterator[tuple[TreeText, Tree]]:
     """Yield every tree of ``read_treebank`` with its place; raise what ``read_treebank`` raises."""
     remarks = Remarks(say)
@@ -232,8 +231,6 @@ def placed_trees(
         count = 0
         for place in read_texts([file], remarks):
             try:
-                if only_utf8 and (fault := encoding_fault(place.text)):
-                    raise TreeError("encoding", fault)
                 tree = place.tree()
             except TreeError as error:
                 say(f"{place}: skipped, {error.code}: {error}")

@@ -15,7 +15,7 @@ from reranker.errors import InputError, KindError, TreeError
 from reranker.files.kinds import refuse_other_than_trees
 from reranker.files.opening import input_digest, refuse_second_stdin
 from reranker.files.records import AnswerCounts
-from reranker.files.text import TextFile, encoding_fault, open_text, read_lines
+from reranker.files.text import TextFile, open_text, read_lines
 from reranker.nbest import NBest, ReadOptions, Rejected, read_nbest
 from reranker.nbest.candidates import score_warnings
 from reranker.nbest.dialects.registry import recognise
@@ -207,8 +207,6 @@ class TreeFiles(Source[TreeSentence]):
                     yield TreeSentence(digest)
                     continue
                 try:
-                    if fault := encoding_fault(place.text):
-                        raise TreeError("encoding", fault)
                     tree = place.tree()
                 except TreeError as error:
                     _reject(f"{place}: tree rejected, {error.code}: {error}")

@@ -203,7 +203,7 @@ def _gold(
                 f"{path}: a model of {language_name(member.language)}, and the parser is of "
                 f"{language_name(language)}; --language takes the parser and the models of one"
             )
-    return [linearize_tagged(tree) for tree in read_treebank(arguments.train, only_utf8=True)]
+    return [linearize_tagged(tree) for tree in read_treebank(arguments.train)]
 
 
 def _recipe(arguments: argparse.Namespace) -> AdaptationRecipe:

@@ -14,7 +14,6 @@ from reranker.errors import InputError, TreeError
 from reranker.files.opening import text_digest
 from reranker.files.output import output_path
 from reranker.files.records import AnswerCounts
-from reranker.files.text import encoding_fault
 from reranker.files.visible import counted
 from reranker.outputs.form import Rows
 from reranker.plugins.augmenting.chat import amounts, chat, thanks
@@ -131,8 +130,6 @@ class Augment(Job[TreeText, str | None]):
     def answer(self, sentence: TreeText) -> str | None:
         """Return the made trees; log a tree that is rejected, which has None."""
         try:
-            if fault := encoding_fault(sentence.text):
-                raise TreeError("encoding", fault)
             tree = cleaned(sentence.tree())
         except TreeError as error:
             logger.warning("%s: tree rejected, %s: %s", sentence, error.code, error)

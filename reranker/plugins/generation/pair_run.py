@@ -136,7 +136,7 @@ def _pairs(settings: TrainSettings, side: str, config: PairConfig) -> list[Pair]
     """Read the pairs that an encoder-decoder learns from or is selected on."""
     sources, targets = getattr(settings, side), getattr(settings, f"{side}_target")
     if config.task == "parsing":
-        return list(tree_pairs(read_treebank(sources, only_utf8=True), config.tags))
+        return list(tree_pairs(read_treebank(sources), config.tags))
     files = zip(sources, targets or [None] * len(sources), strict=True)
     return [pair for source, target in files for pair in text_pairs(source, target)]
 

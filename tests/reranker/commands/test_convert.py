@@ -125,6 +125,21 @@ def test_clean_trees_of_a_treebank(tmp_path: Path, capsys: Capture) -> None:
     assert not Path(out).exists()
 
 
+@pytest.mark.parametrize("to", ["trees", "export", "tigerxml", "conllu"])
+@pytest.mark.parametrize("byte", [b"\xf3", b"\xff", b"\xc3", b"\xe2\x82"])
+def test_no_tree_is_written_with_bytes_in_no_encoding(
+    to: str, byte: bytes, tmp_path: Path, capsys: Capture
+) -> None:
+    utf8 = "(TOP (NP (NN Krak\u00f3w)))\n".encode()
+    file = write(tmp_path / "a.mrg", utf8 + b"(TOP (NP (NN Krak%sw)))\n" % byte + 2 * utf8)
+    out = tmp_path / "out"
+    assert main(["convert", file, "--to", to, "--clean", "--out", str(out)]) == 1
+    printed = capsys.readouterr().err
+    assert f"{file}:2: tree rejected, encoding: byte 0x{byte[0]:02x} is not UTF-8" in printed
+    assert "3 trees written, 1 rejected" in printed
+    assert out.read_text("utf-8").count("Krak\u00f3w") >= 3
+
+
 def test_trees_without_the_constituents_of_some_labels(tmp_path: Path, capsys: Capture) -> None:
     tree = "(TOP (NP (NML (NML (NN a)) (NN b)) (NX (NN c)) (NP (NN d))))"
     file = write(tmp_path / "a.mrg", f"{tree}\n")

@@ -25,14 +25,12 @@ def test_files_of_any_shape_in_the_order_given(tmp_path: Path) -> None:
     assert texts(zipped, plain, pretty) == [CAT, DOG, CAT, "( (NP (DT a) (NN cow)))"]
 
 
-def test_trees_in_no_encoding_are_not_learned(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_trees_in_no_encoding_are_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Their words would be learned, and never be met again."""
     path = tmp_path / "a.mrg"
     path.write_bytes(f"{DOG}\n(TOP (NP (NN chi\xffn)))\n{CAT}\n".encode("latin-1"))
     with caplog.at_level(logging.WARNING):
-        trees = [tree.to_string() for tree in read_treebank([path], only_utf8=True)]
+        trees = [tree.to_string() for tree in read_treebank([path])]
     assert trees == [DOG, CAT]
     assert caplog.messages == [f"{path}:2: skipped, encoding: byte 0xff is not UTF-8"]
 
@@ -50,13 +48,6 @@ def test_broken_trees_are_skipped_with_line_and_reason(
         [f"{path}:6", "skipped, not-a-tree"],
         [f"{path}:7", "skipped, empty"],
     ]
-
-
-def test_bytes_that_are_not_utf_8_stay_in_their_word(tmp_path: Path) -> None:
-    path = tmp_path / "a.mrg"
-    path.write_bytes(b"(TOP (NP (NN caf\xff)))\n")
-    (text,) = texts(path)
-    assert text.encode(errors="surrogateescape") == b"(TOP (NP (NN caf\xff)))"
 
 
 @pytest.mark.parametrize("content", ["", "\n \n", "(TOP (NP (NN dog))\n"])

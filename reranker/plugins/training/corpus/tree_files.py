@@ -92,7 +92,7 @@ def read_tokens(
     model is to read those; ``say`` which trees are skipped. Raises InputError as ``read_treebank``
     does, for a word without a tag, and if no tree has words."""
     is_empty = True
-    for place, tree in placed_trees(names, only_utf8=True, say=say):
+    for place, tree in placed_trees(names, say=say):
         try:
             tokens = linearize(tree) if reads == "words" else with_tags(*linearize_tagged(tree))
         except TreeError as error:

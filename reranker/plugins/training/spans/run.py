@@ -203,8 +203,7 @@ def new_run(settings: TrainSettings, config: SpanTrainingConfig, processes: Proc
     if settings.taught_text and not settings.teacher:
         raise InputError("--taught-text needs a --teacher: its sentences have no trees")
     train, dev = (
-        [*map(linearize_tagged, read_treebank(paths, only_utf8=True))]
-        for paths in (settings.train, settings.dev)
+        [*map(linearize_tagged, read_treebank(paths))] for paths in (settings.train, settings.dev)
     )
     text = _usable(Text(settings.taught_text or (), "tokens", longest=MAX_WORDS))
 
