@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Literal, NamedTuple, get_args
@@ -38,7 +38,12 @@ _UNITS = frozenset(
 _NEXT = re.compile(r"(?P<quote>[\"'\u201c\u2018`\u00ab]*)(?P<word>[^\W_]*)")
 _PART = re.compile(r"[B-HJ-Z]|[IVXLC]{2,}|[A-Z]\d+|A(?!\s+[a-z])")
 _CAPITAL = re.compile(r"\s[A-Z]\w")
-_ITEM = re.compile(r"\d{1,3}")
+_NUMBER = re.compile(
+    r"(?:\A|(?P<before>\S))(?P<space>\s*+)(?<!\S)"
+    r"(?P<item>\((?P<inner>\d{1,3})\)|(?P<outer>\d{1,3})(?P<sign>[.)]))"
+    r"(?=\s++[\"'\u201c\u2018(]?[^\W\d])"
+)
+_BEFORE_NUMBER = frozenset(f"{_MARKS}{_QUOTES}:;,)]}}")
 _SPEAKER = re.compile(
     r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|(?:[A-Z][\w\u2019'-]{0,20}\.?\s){0,2}[A-Z][\w\u2019'-]{0,20})"
     r"\s(?P<verb>[a-z]{2,20})\b"
@@ -106,11 +111,41 @@ def possible_ends(text: str) -> Iterator[PossibleEnd]:
             yield PossibleEnd(match.end(), match.start() - len(left.token), left)
 
 
+def item_numbers(text: str, starts: Collection[int] = (), turns: Collection[int] = ()) -> set[int]:
+    """Return the places of the numbers of a list's items: those at the beginning of a line, and
+    those that count on from such a number or from 1. Other numbers are words: *How many? 300. The
+    men went.* ``starts`` are places where sentences begin without a mark before them; ``turns`` are
+    beginnings of lines whose first words, a speaker's name, were taken out.
+
+    >>> sorted(item_numbers("Do this: 1. Lift it. 2. Ask: how many? 12. Go on. 3. Stop."))
+    [9, 21, 50]
+    """
+    found: set[int] = set()
+    last: tuple[int, str | None, int] | None = None
+    for match in _NUMBER.finditer(text):
+        place = match.start("item")
+        is_line = match["before"] is None or "\n" in match["space"]
+        is_turn = is_line and text.rfind("\n", 0, place) + 1 in turns
+        before = match["before"]
+        if not (before is None or before in _BEFORE_NUMBER or place in starts or is_turn):
+            continue
+        number, style = int(match["inner"] or match["outer"]), match["sign"]
+        counts_on = last is not None and last[:2] == (number - 1, style)
+        if counts_on or (is_line and not is_turn):
+            found.add(place)
+        if counts_on:
+            assert last is not None
+            found.add(last[2])
+        if place in found or number == 1:
+            last = number, style, place
+    return found
+
+
 def next_word(text: str, place: int) -> Right:
     """Return the word at a place.
 
     >>> next_word("Mrs. Hall called.", 0)
-    Right(word='Mrs', kind='capital', verb='called')
+    Right(word='Mrs.', kind='capital', verb='called')
     """
     found = _NEXT.match(text, place)
     assert found is not None
@@ -200,21 +235,22 @@ class EndTable:
                 (self._tokens if row == "token" else self._shapes)[name] = counts
         self._odds = cache(self._odds_of)
 
-    def ends(self, text: str) -> Iterator[int]:
-        """Yield the places in a text where sentences begin, the first left out."""
-        last = len(text) - len(text.lstrip())
+    def ends(self, text: str, items: Collection[int] | None = None) -> Iterator[int]:
+        """Yield the places in a text where sentences begin, the first left out. ``items`` are its
+        ``item_numbers``, no sentences themselves."""
+        if items is None:
+            items = item_numbers(text)
         for end in possible_ends(text):
             if end.is_blank:
                 is_end = True
             elif end.joined is not None:
                 is_end = all(word.capitalize() in self._words for word in end.joined)
-            elif end.begin == last and _ITEM.fullmatch(end.left.token):
+            elif end.begin in items:
                 is_end = False  # "2. The second one"
             else:
                 is_end = self.score(end.left, next_word(text, end.place)) > 0
             if is_end:
                 yield end.place
-                last = end.place
 
     def score(self, left: Left, right: Right) -> float:
         """Return the logarithm of the odds that a sentence ends between the two."""

@@ -16,7 +16,7 @@ _BULLETS = r"[-*\u2022\u2013\u2014\u2043\u25e6\u25aa\u00b7>]"
 _ITEM = re.compile(
     rf"{_BULLETS}\s|\(?(?:\d{{1,3}}|[a-z]|[ivx]{{1,5}})[.)]\s|\d{{1,3}}(?:\.\d{{1,3}})+\.?\s+[A-Z]"
 )
-_NUMBER = re.compile(r"\(?\d{1,3}[.)]\s+(?=[\"'\u201c\u2018(]?[^\W\d])")
+_NUMBER = re.compile(r"\(?\d{1,3}[.)]\s+")
 # At the beginning of a line, 2.1 and bullets, too.
 _MARK = re.compile(
     rf"(?:{_BULLETS}|\((?:[a-z]|[ivx]{{1,5}})\)|[a-z]\))\s+(?=\S)"
@@ -158,14 +158,14 @@ def masked(text: str, layout: Layout) -> str:
     return text
 
 
-def item_mark(text: str, is_line: bool) -> int:
+def item_mark(text: str, is_number: bool, is_line: bool) -> int:
     """Return the length of the number or bullet of a list's item at the beginning of a sentence,
-    which may begin a line.
+    which may begin with such a number (``item_numbers``), and may begin a line.
 
-    >>> item_mark("2. Unscrew it.", False), item_mark("- milk", True), item_mark("5 men", True)
-    (3, 2, 0)
+    >>> item_mark("2. Unscrew it.", True, False), item_mark("- milk", False, True)
+    (3, 2)
     """
-    match = _NUMBER.match(text) or (_MARK.match(text) if is_line else None)
+    match = _NUMBER.match(text) if is_number else _MARK.match(text) if is_line else None
     return match.end() if match else 0
 
 

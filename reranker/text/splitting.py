@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import re
 import string
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from itertools import chain
 from typing import Literal, NamedTuple
 
 from reranker.text.conventions import Convention, full_stops, is_english
-from reranker.text.ends import end_table
+from reranker.text.ends import end_table, item_numbers
 from reranker.text.layout import (
     Layout,
     Turn,
@@ -73,9 +73,9 @@ class _Block(NamedTuple):
     speaker: str | None = None
     """The speaker before the first turn."""
 
-    def part(self, start: int, end: int, is_cut: bool) -> Iterator[Stretch]:
-        """Yield the stretch without surrounding white space and the number of an item; nothing if
-        only white space is there."""
+    def part(self, start: int, end: int, is_cut: bool, items: Collection[int]) -> Iterator[Stretch]:
+        """Yield the stretch without surrounding white space and the number of an item, which is at
+        one of the places in ``items``; nothing if only white space is there."""
         read = self.read[start:end]
         start += len(read) - len(read.lstrip(self.spaces))
         if start >= end:
@@ -83,7 +83,7 @@ class _Block(NamedTuple):
         read = read.strip(self.spaces)
         if self.has_items and not is_cut:
             is_line = not self.read[:start].rstrip(" \t").rpartition("\n")[2]
-            mark = item_mark(read, is_line)
+            mark = item_mark(read, start in items, is_line)
             start, read = start + mark, read[mark:]
         line = self.line + self.text.count("\n", 0, start)
         text = self.text[start : start + len(read)]
@@ -116,7 +116,7 @@ def stretches(
     """
     # A no-break space between given words is a word.
     spaces = (string.whitespace if form == "tokens" else _SPACES) + _BYTE_ORDER_MARK
-    ends_in = end_table().ends if is_english(convention) else _all_ends
+    ends_in = end_table().ends if is_english(convention) else lambda text, _: _all_ends(text)
     is_text = form in ("text", "prose")
     layout: Layout | None = None
     if not is_text or form == "prose":
@@ -193,7 +193,7 @@ def _block(
 def _sentences(
     block: _Block,
     is_cut: bool,
-    ends_in: Callable[[str], Iterator[int]],
+    ends_in: Callable[[str, Collection[int]], Iterator[int]],
     layout: Layout | None,
 ) -> Generator[Stretch, None, tuple[int, bool]]:
     """Yield the sentences of a block; ``is_cut`` says that the block begins inside a sentence that
@@ -201,18 +201,22 @@ def _sentences(
     sentence."""
     text = block.read
     ends = [len(text)]
+    items: Collection[int] = ()
     if block.has_items:
-        found = {*ends_in(text), *(turn.start for turn in block.turns)} - {0}
+        spoken = {turn.start for turn in block.turns}
+        found = set(spoken)
         if layout is not None and not layout.joins:
             found.update(line_ends(text, layout))
-        ends = [*sorted(found), len(text)]
+        items = item_numbers(text, found, spoken)
+        found.update(ends_in(text, items))
+        ends = [*sorted(found - {0}), len(text)]
     begin = 0
     for end in ends if block.is_whole else ends[:-1]:
-        yield from block.part(begin, end, is_cut or end - begin > LONGEST)
+        yield from block.part(begin, end, is_cut or end - begin > LONGEST, items)
         begin, is_cut = end, False
     while not block.is_whole and len(text) - begin >= LONGEST:
         end = _last_break(text, begin, begin + LONGEST)
-        yield from block.part(begin, end, is_cut=True)
+        yield from block.part(begin, end, True, items)
         begin, is_cut = end, True
     return begin, is_cut
 

@@ -63,6 +63,21 @@ Head of Sales
         # numbers and letters of items are no part of sentences
         ("1. Remove it. 2. Unscrew it. 3. Lift it.", "Remove it.|Unscrew it.|Lift it."),
         ("1) Remove it\n2) Unscrew it", "Remove it|Unscrew it"),
+        ("Shopping list\n1. Buy milk\n2. Call Mom\n", "Shopping list|Buy milk|Call Mom"),
+        ("To do\n\n1. Buy milk\n10. Call Mom", "To do|Buy milk|Call Mom"),
+        ("Steps:\n1. Go\n2. Run\n3. Stop", "Steps:|Go|Run|Stop"),
+        ("Do this: (1) lift it. (2) Turn it. (3) Stop.", "Do this: (1) lift it.|Turn it.|Stop."),
+        ("It has steps. 1. Lift it! 2. Turn it? 3. Stop.", "It has steps.|Lift it!|Turn it?|Stop."),
+        # but not those of other numbers
+        ("How many? 300. The men went.", "How many?|300.|The men went."),
+        ("What is 2 + 2? 4. That is right.", "What is 2 + 2?|4.|That is right."),
+        ("How old are you? 12. And you?", "How old are you?|12.|And you?"),
+        ("Which one? (2) He took it.", "Which one?|(2) He took it."),
+        (
+            "Q: How many?\nA: 300. The men went.\nQ: Why?\nA: So.",
+            "Q> How many?|A> 300.|A> The men went.|Q> Why?|A> So.",
+        ),
+        ("How many? 1. The last. Which? 3. We won.", "How many?|1.|The last.|Which?|3.|We won."),
         (
             "(a) the Tenant shall pay;\n(b) the Landlord shall not",
             "the Tenant shall pay;|the Landlord shall not",
@@ -170,8 +185,9 @@ def test_the_layout_is_found_in_long_lines() -> None:
 
 def test_marks_of_items() -> None:
     marks = ("12. A", "(ii) b", "\u2022 c", "1990. D", "a. b")
-    assert [item_mark(text, True) for text in marks] == [4, 5, 2, 0, 0]
-    assert item_mark("- a", False) == 0
+    assert [item_mark(text, text[0] == "1", True) for text in marks] == [4, 5, 2, 0, 0]
+    assert item_mark("- a", False, False) == 0
+    assert item_mark("12. A", False, True) == 0
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,9 @@ def test_a_blank_line_ends_a_sentence_behind_any_abbreviation() -> None:
     assert [each.text for each in found] == ["Yours, J.", "Smith, Dr.", "Who"]
 
 
-@pytest.mark.parametrize("piece", ["A.", "Dr. ", "e.", ". ", "Fig.  ", '."', "( ) ", "Oct.\n "])
+@pytest.mark.parametrize(
+    "piece", ["A.", "Dr. ", "e.", ". ", "Fig.  ", '."', "( ) ", "Oct.\n ", "1. a ", "1\n"]
+)
 def test_time_grows_as_the_text_does(piece: str) -> None:
     text = piece * (100_000 // len(piece))
     ends = [*end_table().ends(text)]
