@@ -3,8 +3,10 @@ mark-up, which is no part of any sentence."""
 
 from __future__ import annotations
 
+import calendar
+import itertools
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -39,28 +41,61 @@ _TURN = re.compile(
     re.MULTILINE,
 )
 _LEAST_TURNS = 2
+_CAPITALS = re.compile(r"[A-Z][A-Z.'\u2019-]+(?: [A-Z\d][A-Z\d.'\u2019-]*)*")
+# Common words that are speakers, too; and names that are none.
+_ROLES = frozenset(
+    [
+        *("answer", "caller", "chair", "court", "doctor", "guest", "host", "judge", "man", "woman"),
+        *("patient", "question", "speaker", "student", "teacher", "witness", "user"),
+    ]
+)
+_LABELS = frozenset(
+    [
+        *map(str.lower, (*calendar.day_name, *calendar.month_name[1:])),
+        *("pros", "cons", "verdict", "edit", "update", "todo", "ps", "nb", "re", "cc", "fyi"),
+    ]
+)
 _LEAST_SCORE = -2.0  # of an end at an end of a line
 _NARROWEST = 40  # characters of a line of prose
-# Marks of transcripts: {F uh, }, [laughter], <noise>, ((unclear)); only the words of the first
-# kind were said.
-_FILLER = re.compile(r"\{[A-Z] (?=[^{}\n]{0,200}\})|(?<=[\s,])\}")
-_EVENT = re.compile(r"\[[^\]\[+\n]{1,60}\]|<[a-z][^<>\n]{0,60}>|\(\([^()\n]{0,60}\)\)")
+# Marks of transcripts: {F uh, }, of which the words were said; [laughter], ((long pause)).
+_FILLER = re.compile(r"\{[ACDEF] ([^{}\n]{0,200})\}")
+_HEARD = (
+    r"\s?(?:(?:all|audience|background|both|brief|crowd|general|long|loud|more|nervous|short|soft|"
+    r"vocalized)[ -]){0,2}(?:laugh(?:s|ing|ter)?|(?:chuckl|giggl)(?:es?|ing)|applau(?:se|ds)|"
+    r"cheer(?:s|ing)|inaudible|unintelligible|indistinct|unclear|cross-?talk|overlapping|"
+    r"(?:cough|sigh|sniff|gasp|sob|groan|yawn)(?:s|ing)?|crying|clears throat|breath(?:es|ing)?|"
+    r"inhales|exhales|pauses?|silence|music|noise|beep|phone ring(?:s|ing))"
+    r"(?: \d\d?:\d\d(?::\d\d)?)?\s?"
+)
+_EVENT = re.compile(rf"\[{_HEARD}\]|<{_HEARD}>|\(\({_HEARD}\)\)|\({_HEARD}\)", re.IGNORECASE)
 
 _INLINE = (
     "a|abbr|b|big|cite|code|del|em|font|i|ins|kbd|mark|q|s|small|span|strike|strong|sub|sup|tt|u"
 )
 _BLOCK = "blockquote|center|div|h[1-6]|hr|img|li|ol|p|pre|section|table|tbody|td|th|thead|tr|ul"
+# Attributes have values: a<b and c>d is no tag.
 _TAG = re.compile(
-    rf"</?(?:(?P<block>{_BLOCK})|(?P<line>br)|{_INLINE})(?:\s[^<>\n]{{0,500}})?/?>", re.IGNORECASE
+    rf"<(?P<close>/)?(?P<name>(?P<block>{_BLOCK})|(?P<line>br)|{_INLINE})"
+    r"(?:\s{1,9}[\w:-]{1,40}\s?=\s?(?:\"[^\"<>\n]{0,300}\"|'[^'<>\n]{0,300}'|[^\s\"'<>=]{1,300})){0,9}"
+    r"\s{0,9}/?>",
+    re.IGNORECASE,
 )
+# Between two tags that are spoken of: <b> and </b>.
+_JOINERS = frozenset(["and", "or", "to", "...", "\u2026", "/", ",", "-"])
+_NEAR = 40  # characters that are looked at beside a tag
+_JOINED_BEFORE = re.compile(r"[\w.,:;!?>]\Z")
+_JOINED_BEHIND = re.compile(r"[\w<]")
 
 
 class Layout(NamedTuple):
     """How the lines of a text are read."""
 
     width: int | None = None
-    """The width at which lines of prose are broken; None if an end of a line may end a sentence."""
+    """The characters of nearly the longest line of prose, which is broken at this width; None if an
+    end of a line may end a sentence."""
     has_speakers: bool = False
+    names: frozenset[str] | None = None
+    """The names of speakers that are common words, too; None: any name before a colon is one."""
     joins: bool = False
     """True for prose whose ends of lines end nothing at all."""
 
@@ -106,8 +141,9 @@ def layout_of(sample: str, speakers: bool | None) -> Layout:
         and full >= 0.6 * len(unended)
         and lower >= 0.35 * len(unended)
     )
-    has_speakers = _has_speakers(sample) if speakers is None else speakers
-    return Layout(width if is_prose else None, has_speakers)
+    names = _recurring_names(sample) if speakers is None else None
+    has_speakers = names is not None if speakers is None else speakers
+    return Layout(width if is_prose else None, has_speakers, names)
 
 
 def line_ends(text: str, layout: Layout) -> Iterator[int]:
@@ -141,21 +177,72 @@ def line_ends(text: str, layout: Layout) -> Iterator[int]:
             yield place
 
 
-def turns(text: str) -> Iterator[Turn]:
+def turns(text: str, layout: Layout) -> Iterator[Turn]:
     """Yield where speakers begin."""
-    for match in _TURN.finditer(text):
-        yield Turn(match.start(), match["name"])
-
-
-def masked(text: str, layout: Layout) -> str:
-    """Return the text, of the same length, with spaces and line breaks in place of mark-up and of
-    speakers' names."""
-    if "<" in text:
-        text = _TAG.sub(_tag_mask, text)
     if layout.has_speakers:
-        for pattern in (_TURN, _FILLER, _EVENT):
-            text = pattern.sub(lambda match: " " * len(match[0]), text)
+        for match in _TURN.finditer(text):
+            if _is_speaker(match, layout):
+                yield Turn(match.start(), match["name"])
+
+
+def masked(text: str, layout: Layout, line: str = "\n") -> str:
+    """Return the text, of the same length, with spaces and line breaks in place of mark-up and of
+    speakers' names; ``line`` is in place of <br>."""
+    parts = []
+    place = 0
+    for tag in tags(text):
+        breaks = "\n\n" if tag["block"] else line if tag["line"] else ""
+        parts += [text[place : tag.start()], breaks.ljust(len(tag[0]))]
+        place = tag.end()
+    text = "".join([*parts, text[place:]])
+    if layout.has_speakers:
+        text = _TURN.sub(
+            lambda match: " " * len(match[0]) if _is_speaker(match, layout) else match[0], text
+        )
+        for _ in range(2):  # one mark may be in another
+            text = _FILLER.sub(lambda match: f"   {match[1]} ", text)
+        text = _EVENT.sub(lambda match: " " * len(match[0]), text)
     return text
+
+
+def tags(text: str) -> list[re.Match[str]]:
+    """Return the tags of HTML in a text: the ones that have a partner, and <p> and the like at the
+    edge of a sentence. A text may speak of other tags, or be code.
+
+    >>> [tag[0] for tag in tags("<b>Use</b> the <i> tag if a<b.<br>")]
+    ['<b>', '</b>', '<br>']
+    """
+    if "<" not in text:
+        return []
+    found: list[re.Match[str]] = []
+    opened: dict[str, list[re.Match[str]]] = defaultdict(list)
+    for tag in _TAG.finditer(text):
+        name = tag["name"].lower()
+        if (tag["block"] or tag["line"]) and _is_at_edge(text, tag):
+            found.append(tag)
+        if not tag["close"]:
+            opened[name].append(tag)
+        elif opened[name]:
+            opening = opened[name].pop()
+            if (
+                text[opening.end() : min(tag.start(), opening.end() + _NEAR)].strip()
+                not in _JOINERS
+            ):
+                found += [opening, tag]
+    return sorted({tag.start(): tag for tag in found}.values(), key=re.Match.start)
+
+
+def _is_at_edge(text: str, tag: re.Match[str]) -> bool:
+    """Return whether a tag is at the edge of a line, or whether <br> or <p> is at an end of a
+    sentence or has no space around it."""
+    before = text[max(0, tag.start() - _NEAR) : tag.start()]
+    behind = text[tag.end() : tag.end() + _NEAR]
+    if not before.rpartition("\n")[2].strip() or not behind.partition("\n")[0].strip():
+        return True
+    if tag["name"].lower() not in ("br", "hr", "p"):
+        return False
+    is_joined = _JOINED_BEFORE.search(before) or _JOINED_BEHIND.match(behind)
+    return is_joined is not None or _ENDED.search(before.rstrip()) is not None
 
 
 def item_mark(text: str, is_number: bool, is_line: bool) -> int:
@@ -167,11 +254,6 @@ def item_mark(text: str, is_number: bool, is_line: bool) -> int:
     """
     match = _NUMBER.match(text) if is_number else _MARK.match(text) if is_line else None
     return match.end() if match else 0
-
-
-def _tag_mask(match: re.Match[str]) -> str:
-    breaks = "\n\n" if match["block"] else "\n" if match["line"] else ""
-    return breaks + " " * (len(match[0]) - len(breaks))
 
 
 def _breaks(text: str) -> Iterator[tuple[str, str, int]]:
@@ -238,21 +320,39 @@ def _begins_turn(line: str, layout: Layout) -> bool:
     return match is not None and (layout.has_speakers or match["name"][0].isupper())
 
 
-def _has_speakers(sample: str) -> bool:
-    """Return whether at least half of the paragraphs, or of the lines, begin with a name and a
-    colon. A form has such lines, too; but speakers come again, or speak in sentences."""
-    found = list(_TURN.finditer(sample))
-    if len(found) < _LEAST_TURNS:
-        return False
-    paragraphs = len(re.findall(r"(?:\A|\n[^\S\n]*\n)\s*\S", sample))
-    if len(found) < 0.5 * paragraphs:
-        return False
-    names = Counter(match["name"] for match in found)
-    ends = [*(match.start() for match in found[1:]), len(sample)]
-    said = [sample[match.end() : end].strip() for match, end in zip(found, ends, strict=True)]
-    sentences = sum(len(each.split()) > 1 and bool(_ENDED.search(each)) for each in said)
-    repeated = sum(number for number in names.values() if number > 1)
-    capitals = sum(match["name"][0].isupper() for match in found)
-    return (repeated >= 0.5 * len(found) or sentences >= 0.8 * len(found)) and (
-        capitals >= 0.8 * len(found) or repeated >= 0.8 * len(found)
+def _is_speaker(turn: re.Match[str], layout: Layout) -> bool:
+    name = turn["name"]
+    return layout.names is None or name in layout.names or _is_name(name)
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text before a colon is no heading: Methods, Monday, Pros."""
+    words = text.lower().split()
+    return words[0] in _ROLES or not any(
+        word in _LABELS or end_table().is_word(word) for word in words
     )
+
+
+def _recurring_names(sample: str) -> frozenset[str] | None:
+    """Return the names that come again in a transcript; None if a text is none.
+
+    At least half of the paragraphs, or of the lines, begin with a name and a colon, most of them
+    with a name that comes again. A form and an abstract have such lines, too, but headings before
+    the colon. Names in capitals, and numbered speakers, need not come again.
+    """
+    found = [match["name"] for match in _TURN.finditer(sample)]
+    lines = ["", *sample.split("\n")]
+    paragraphs = sum(
+        bool(line.strip()) and not above.strip() for above, line in itertools.pairwise(lines)
+    )
+    if len(found) < max(_LEAST_TURNS, 0.5 * paragraphs) or len({*found}) < 2:
+        return None
+    names = frozenset(name for name, number in Counter(found).items() if number > 1)
+    if all(map(_is_name, found)) and all(
+        _CAPITALS.fullmatch(name) or name.rpartition(" ")[2].isdigit() for name in found
+    ):
+        return names
+    sure = sum(name in names and _is_name(name) for name in found)
+    capitals = sum(name[0].isupper() for name in found)
+    is_sure = sure >= 0.5 * len(found) and max(capitals, sure) >= 0.8 * len(found)
+    return names if is_sure else None

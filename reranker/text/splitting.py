@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import re
 import string
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from itertools import chain
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from reranker.text.conventions import Convention, full_stops, is_english
@@ -20,6 +22,7 @@ from reranker.text.layout import (
     layout_of,
     line_ends,
     masked,
+    tags,
     turns,
 )
 
@@ -82,7 +85,7 @@ class _Block(NamedTuple):
             return
         read = read.strip(self.spaces)
         if self.has_items and not is_cut:
-            is_line = not self.read[:start].rstrip(" \t").rpartition("\n")[2]
+            is_line = not self.read[self.read.rfind("\n", 0, start) + 1 : start].strip(" \t")
             mark = item_mark(read, start in items, is_line)
             start, read = start + mark, read[mark:]
         line = self.line + self.text.count("\n", 0, start)
@@ -93,8 +96,8 @@ class _Block(NamedTuple):
 
     def speaker_at(self, place: int) -> str | None:
         """Return the speaker of the words at a place."""
-        before = [turn.speaker for turn in self.turns if turn.start <= place]
-        return before[-1] if before else self.speaker
+        number = bisect_right(self.turns, place, key=attrgetter("start"))
+        return self.turns[number - 1].speaker if number else self.speaker
 
 
 def stretches(
@@ -124,11 +127,17 @@ def stretches(
     text, start, line, is_cut = "", 0, 1, False
     speaker: str | None = None
     source = iter(pieces)
-    while (piece := next(source, None)) is not None:
-        text += piece
-        is_whole = not piece.strip(spaces) if is_text else piece.endswith("\n")
+    is_last = is_marked = False
+    while not is_last:
+        piece = next(source, None)
+        is_last = piece is None
+        text += piece or ""
+        is_whole = piece is None or (not piece.strip(spaces) if is_text else piece.endswith("\n"))
         if not is_whole and len(text) < LONGEST:
             continue
+        if form != "tokens" and report and not is_marked and (found := tags(text)):
+            is_marked = True
+            report(f"mark-up such as {found[0][0]:.40} is left out")
         if layout is None and (speakers or is_doubtful(masked(text, Layout()))):
             ahead = _sample(source, LONGEST - len(text))
             layout = _found(text + "".join(ahead), speakers, report)
@@ -138,10 +147,6 @@ def stretches(
         speaker = block.speaker_at(max(0, taken - 1))
         text, start = text[taken:], start + taken
         line += block.text.count("\n", 0, taken)
-    if layout is None and (speakers or is_doubtful(masked(text, Layout()))):
-        layout = _found(text, speakers, report)
-    block = _block(text, layout, form, speaker, start, line, True, spaces)
-    yield from _sentences(block, is_cut, ends_in, layout)
 
 
 def _sample(pieces: Iterator[str], most: int) -> list[str]:
@@ -156,14 +161,17 @@ def _sample(pieces: Iterator[str], most: int) -> list[str]:
 
 def _found(sample: str, speakers: bool | None, report: Callable[[str], None] | None) -> Layout:
     """Find the layout, and report it."""
-    sample = masked(sample, Layout())
+    sample = masked(sample, Layout(), line=" ")
     layout = layout_of(sample, speakers)
     if report is None:
         return layout
     if layout.has_speakers:
         if speakers is None:
-            name = next(turns(sample)).speaker
-            report(f"a transcript: names such as {name!r:.40} are speakers (--no-speakers: words)")
+            name = next(turns(sample, layout)).speaker
+            report(
+                f"a transcript: names such as {name!r:.40} are speakers, and marks such as "
+                "[laughter] are left out (--no-speakers: words)"
+            )
     elif layout.width is not None:
         report("lines are those of prose, broken anywhere (--sentences: one sentence a line)")
     elif has_doubtful_break(sample):
@@ -184,7 +192,7 @@ def _block(
     if form == "tokens":
         return _Block(text, text, start, line, is_whole, spaces)
     known = layout or Layout()
-    found = tuple(turns(text)) if known.has_speakers else ()
+    found = tuple(turns(text, known))
     has_items = form in ("text", "prose")
     read = masked(text, known)
     return _Block(text, read, start, line, is_whole, spaces, has_items, found, speaker)

@@ -106,10 +106,12 @@ Head of Sales
             "again if there is anything else that we can do.|Kind regards,|Jane Smith|"
             "Head of Sales",
         ),
-        # mark-up
+        # mark-up has partners, or is at an edge
         ("This is <b>bold</b> and <i class='x'>so</i>.", "This is bold and so ."),
         ("One<br>Two<p>Three</p>four", "One|Two|Three|four"),
         ("I <3 you. And x < y > z.", "I <3 you.|And x < y > z."),
+        ("He saw.<br /><br />I did. <br> Yes", "He saw.|I did.|Yes"),
+        ('<div class="a">\nGo to <a href="b.c">us</a>\n</div>', "Go to us"),
     ],
 )
 def test_sentences_of_lines(text: str, expected: str) -> None:
@@ -154,6 +156,13 @@ TRANSCRIPT = (
             "Speaker 1: Hello there.\nSpeaker 2: ((coughs)) Good day.",
             "Speaker 1> Hello there.|Speaker 2> Good day.",
         ),
+        # only events that are known are left out; a heading is no speaker
+        (
+            "Will: We saw [the cat]. (Laughs)\nAnna: Press <enter>. [inaudible 00:12]\n"
+            "Anna: (Long pause) Yes [10].\nNote: we {can} go.\nWill: No.\nAnna: Yes.",
+            "Will> We saw [the cat].|Anna> Press <enter>.|Anna> Yes [10].|Anna> Note: we {can} go."
+            "|Will> No.|Anna> Yes.",
+        ),
     ],
 )
 def test_speakers_of_transcripts(text: str, expected: str) -> None:
@@ -166,14 +175,59 @@ def test_names_and_colons_that_are_no_speakers() -> None:
     form = "Name: John Smith\nAge: 40\nTown: Leeds"
     assert split(form)[0] == form.split("\n")
     assert split("Note: it is late.")[0] == ["Note: it is late."]
+    assert not any("a transcript" in message for message in split(form)[1])
     assert split(TRANSCRIPT, speakers=False)[0][0] == "ANNA: So how did you start?"
     assert split("Tom: it is late.", speakers=True) == (["Tom> it is late."], [])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Background: We saw [the cat].\nMethods: It was [10] good.\nResults: It ran.",
+        "OBJECTIVE: We saw it.\nPARTICIPANTS: It was good.\nRESULTS: It ran.",
+        "Atom: The smallest part.\nIon: An atom with charge.\nMolecule: Some atoms.",
+        "Warning: It is hot.\nNote: Press <enter>.\nWarning: It is cold.",
+        "Pros: It is good.\nCons: It is slow.\nPros: It is small.\nCons: It is loud.",
+        "Monday: I ran.\nTuesday: I slept.\nMonday: I ran.\nTuesday: I ate.",
+        "Input: Two men.\nOutput: One man.\nInput: Two boys.\nOutput: One boy.",
+        "Anna: It is late.\nAnna: It is cold.",
+    ],
+)
+def test_headings_are_no_speakers(text: str) -> None:
+    sentences, messages = split(text)
+    assert " ".join(sentences) == text.replace("\n", " ")
+    assert not any("a transcript" in message for message in messages)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If a<b and c>d then stop.",
+        "If x<i && y>2 then.",
+        "It is std::vector<b> z here.",
+        "The <p> tag opens a paragraph.",
+        "Use <b> for bold text.",
+        "Write <b> and </b> around it.",
+        "Write (<br>) or <hr> for it.",
+        "Press <enter> twice.",
+        "The type is List<td> here.",
+    ],
+)
+def test_comparisons_and_names_of_tags_are_words(text: str) -> None:
+    assert split(text) == ([text], [])
+
+
+def test_mark_up_is_reported_once_and_breaks_no_prose() -> None:
+    text = "The shop is open<br>Come in and see it, all of you who have got time\n\n<i>Yes</i>"
+    sentences, messages = split(text)
+    assert sentences == ["The shop is open", *text[20:69].split("\n")[:1], "Yes"]
+    assert messages == ["mark-up such as <br> is left out"]
+
+
 def test_masks_keep_the_length() -> None:
-    text = "ANN: <p>{F Uh, } <b>yes</b> [laughs]<br/>"
-    assert masked(text, Layout()) == "ANN: \n\n {F Uh, }    yes     [laughs]\n    "
-    assert masked(text, Layout(has_speakers=True)) == "     \n\n    Uh,      yes             \n    "
+    text = "<p>ANN: {F Uh, } <b>yes</b> [laughs]<br/>"
+    assert masked(text, Layout()) == "\n\n ANN: {F Uh, }    yes     [laughs]\n    "
+    assert masked(text, Layout(has_speakers=True)) == "\n\n         Uh,      yes             \n    "
 
 
 def test_the_layout_is_found_in_long_lines() -> None:
@@ -191,11 +245,28 @@ def test_marks_of_items() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["A: b\n", "<b ", "{F ", "[", "((", "A a ", "1:1:", "<s x", "- \n", "A\nB\n", "a: "]
+    "piece",
+    [
+        "A: b\n",
+        "\n",
+        "<b ",
+        "<b>",
+        "<b> </b>",
+        "<br>",
+        "{F ",
+        "[",
+        "((",
+        "A a ",
+        "1:1:",
+        "<s x",
+        "- \n",
+        "A\nB\n",
+        "a: ",
+    ],
 )
 def test_time_grows_as_the_text_does(piece: str) -> None:
     def seconds(characters: int) -> float:
-        text = piece * (characters // len(piece))
+        text = "Anna: hi\nBen: ho\n" + piece * (characters // len(piece))
         began = time.process_time()
         layout = layout_of(text, None)
         masked(text, Layout(has_speakers=True))
@@ -204,3 +275,13 @@ def test_time_grows_as_the_text_does(piece: str) -> None:
 
     short = min(seconds(4_000) for _ in range(3))
     assert min(seconds(32_000) for _ in range(2)) < 30 * short + 0.05
+
+
+def test_time_grows_as_the_number_of_turns_does() -> None:
+    def seconds(turns: int) -> float:
+        began = time.process_time()
+        split("Anna: hi\nBen: ho\n" * turns)
+        return time.process_time() - began
+
+    short = min(seconds(200) for _ in range(3))
+    assert min(seconds(1_600) for _ in range(2)) < 16 * short + 0.05
