@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import encodings
 import io
 import re
 from collections.abc import Callable, Iterator
+from encodings.aliases import aliases
 from typing import TYPE_CHECKING
 
 from reranker.errors import InputError
@@ -28,6 +30,20 @@ _SEQUENCE = re.compile(
 _BEGUN = re.compile(rb"(?:[\xc2-\xf4]|[\xe0-\xf4][\x80-\xbf]|[\xf0-\xf4][\x80-\xbf]{2})\Z")
 _MOST_HIGH = 4  # one byte in so many: texts of other scripts have more
 
+# Names of Python's codecs. None of them can make a text more than three times as long.
+_CODECS = frozenset(
+    [
+        *("ascii", "utf_8", "utf_8_sig", "latin_1", "koi8_r", "koi8_t", "koi8_u", "tis_620"),
+        *("utf_16", "utf_16_le", "utf_16_be", "utf_32", "utf_32_le", "utf_32_be"),
+        *(f"iso8859_{part}" for part in (*range(2, 12), *range(13, 17))),
+        *(f"cp{page}" for page in (437, 720, 737, 775, 850, 852, 855, 857, 858, 869, 874)),
+        *(f"cp{page}" for page in (*range(860, 867), 1125, *range(1250, 1259))),
+        *(f"mac_{script}" for script in ("cyrillic", "greek", "latin2", "roman", "turkish")),
+        *("gb2312", "gbk", "gb18030", "hz", "big5", "big5hkscs", "cp950"),
+        *("shift_jis", "cp932", "euc_jp", "iso2022_jp", "euc_kr", "cp949", "johab"),
+    ]
+)
+
 _told: str | None = None
 _named: set[str] = set()  # files that were reported
 _ERRORS = "surrogateescape"
@@ -36,23 +52,33 @@ _ERRORS = "surrogateescape"
 @contextlib.contextmanager
 def encoding(name: str | None) -> Iterator[None]:
     """Let all text files be read in an encoding, None: in what they are in. Raises InputError for
-    a name that Python does not know."""
+    a name that is not known."""
     global _told
-    if name is not None:
-        try:
-            is_text = codecs.lookup(name)._is_text_encoding
-        except LookupError:
-            is_text = False
-        if not is_text:
-            raise InputError(
-                f"--encoding {name!r:.40}: no encoding of text, such as cp1252 or koi8-r"
-            )
-    before, _told = _told, name
+    codec = None if name is None else codec_of(name)
+    if codec is None and name is not None:
+        raise InputError(f"--encoding {name!r:.40}: no encoding of text, such as cp1252 or koi8-r")
+    before, _told = _told, codec
     _named.clear()
     try:
         yield
     finally:
         _told = before
+
+
+def codec_of(name: str) -> str | None:
+    """Return the name of Python's codec for an encoding, or None for one that is not read.
+
+    Python itself would remember every name that it is asked for, import a module of that name, and
+    find codecs that are of no files.
+    """
+    name = encodings.normalize_encoding(name).lower()
+    name = aliases.get(name, name)
+    return name if name in _CODECS else None
+
+
+def is_told() -> bool:
+    """Return whether a command was told the encoding of its files, whatever these declare."""
+    return _told is not None
 
 
 def first_time(file: str) -> bool:
@@ -88,13 +114,18 @@ def as_utf8(content: bytes) -> bytes:
 
 
 class AsUtf8(io.RawIOBase):
-    """The bytes of a file in UTF-8. Bytes in no encoding stay as they are."""
+    """The bytes of a file in UTF-8. Bytes in no encoding stay as they are; one that would be ASCII
+    has no place in a text, and ends the file."""
 
-    def __init__(self, source: io.RawIOBase, report: Callable[[str], None]) -> None:
-        """Read from ``source``; ``report`` is called if the file is read as Windows-1252."""
-        self._source, self._report = source, report
+    def __init__(
+        self, source: io.RawIOBase, report: Callable[[str], None], end: Callable[[str], None]
+    ) -> None:
+        """Read from ``source``. ``report`` is called if the file is read as Windows-1252, ``end``
+        with the reason why its rest cannot be read; ``source`` then has nothing more."""
+        self._source, self._report, self._end = source, report, end
         self._decoder = None if _told is None else codecs.getincrementaldecoder(_told)(_ERRORS)
-        self._is_known = False  # whether the file is UTF-8
+        self._is_known = False  # whether the file stays as it is
+        self._read = 0  # bytes that were decoded
         self._ready = memoryview(b"")
         self._rest = b""  # the beginning of a sequence of UTF-8
 
@@ -109,7 +140,10 @@ class AsUtf8(io.RawIOBase):
             content = bytearray(_CHUNK)
             size = self._source.readinto(content) or 0
             whole, self._rest = _whole_sequences(self._rest + bytes(content[:size]), not size)
-            self._ready = memoryview(self._recoded(whole, not size))
+            recoded = self._recoded(whole, not size)
+            if self._is_known:
+                recoded, self._rest = recoded + self._rest, b""
+            self._ready = memoryview(recoded)
             if not size:
                 break
         size = min(len(view), len(self._ready))
@@ -118,16 +152,31 @@ class AsUtf8(io.RawIOBase):
         return size
 
     def _recoded(self, content: bytes, is_end: bool) -> bytes:
-        if self._decoder is not None:
-            return self._decoder.decode(content, is_end).encode("utf-8", _ERRORS)
-        if content.isascii():
-            return content
-        if is_windows(content):
+        is_first, self._read = not self._read, self._read + len(content)
+        if self._decoder is None and is_windows(content):
             self._report(f"{READ_AS_WINDOWS} (--encoding chooses)")
             self._decoder = codecs.getincrementaldecoder(WINDOWS)(_ERRORS)
-            return self._decoder.decode(content, is_end).encode("utf-8", _ERRORS)
-        self._is_known = True
+        if self._decoder is not None:
+            return self._decoded(self._decoder, content, is_end).encode("utf-8", _ERRORS)
+        # What an XML file declares holds for letters of any distance.
+        self._is_known = not content.isascii() or (
+            is_first and _DECLARES.match(content) is not None
+        )
         return content
+
+    def _decoded(self, decoder: codecs.IncrementalDecoder, content: bytes, is_end: bool) -> str:
+        state = decoder.getstate()
+        try:
+            return decoder.decode(content, is_end)
+        except UnicodeError as error:
+            begun = len(state[0])
+            start = error.start if isinstance(error, UnicodeDecodeError) else 0
+            reason = error.reason if isinstance(error, UnicodeDecodeError) else error
+            offset = self._read - len(content) - begun + start
+            self._end(f"not {_told} at byte {offset}: {reason}".replace("_", "-"))
+            self._decoder, self._rest, self._is_known = None, b"", True
+            decoder.setstate(state)
+            return decoder.decode(content[: max(start - begun, 0)])
 
 
 def _whole_sequences(content: bytes, is_end: bool) -> tuple[bytes, bytes]:

@@ -110,7 +110,7 @@ class TextFile:
     def _started(self) -> tuple[_UntilDamage, io.BufferedReader]:
         if self._begun is None:
             source = self._source = _UntilDamage(self._binary, self._unpacks, self.size is not None)
-            content = AsUtf8(source, self._tell) if self._is_recoded else source
+            content = AsUtf8(source, self._tell, source.end) if self._is_recoded else source
             self._begun = source, io.BufferedReader(content, _BUFFER)
         return self._begun
 
@@ -207,6 +207,10 @@ class _UntilDamage(io.RawIOBase):
 
     def readable(self) -> bool:
         return True
+
+    def end(self, damage: str) -> None:
+        """Let nothing more be read."""
+        self.damage = damage
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         view = memoryview(buffer)

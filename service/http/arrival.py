@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 from starlette.requests import ClientDisconnect, Request
 
+from reranker.files.encoding import codec_of
 from reranker.files.json_text import repeated
 from reranker.service.errors import RequestError, too_late
 from reranker.service.http.request_state import state_of
-from reranker.service.requests import charsets
 from reranker.service.requests.bodies import given_twice
 from reranker.service.requests.reading import Body
 from reranker.service.settings import Settings
@@ -115,7 +115,7 @@ def codec(request: Request) -> str | None:
         for name, value in _PARAMETER.findall(request.headers.get("content-type", ""))
         if name.lower() == "charset"
     }
-    known = {charsets.codec_of(charset) for charset in declared}
+    known = {codec_of(charset) for charset in declared}
     if None in known or len(known) > 1:
         shown = " and ".join(map(repr, sorted(declared)))
         message = f"the charset {shown:.100} is not read here: send UTF-8"

@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 import codecs
-import encodings
-from encodings.aliases import aliases
 
 from reranker.service.errors import RequestError
 from reranker.service.limits import Limits
-
-# Names of Python's codecs. None of them can make a body more than three times as long.
-_CODECS = frozenset(
-    [
-        *("ascii", "utf_8", "utf_8_sig", "latin_1", "koi8_r", "koi8_u", "mac_roman", "tis_620"),
-        *("utf_16", "utf_16_le", "utf_16_be", "utf_32", "utf_32_le", "utf_32_be"),
-        *(f"iso8859_{part}" for part in (*range(2, 12), *range(13, 17))),
-        *(f"cp{page}" for page in (437, 850, 852, 866, 874, *range(1250, 1259))),
-        *("gb2312", "gbk", "gb18030", "big5", "big5hkscs", "cp950"),
-        *("shift_jis", "cp932", "euc_jp", "iso2022_jp", "euc_kr", "cp949"),
-    ]
-)
 
 # The longer marks first: that of UTF-16 begins that of UTF-32.
 _MARKS = (
@@ -31,17 +17,7 @@ _MARKS = (
 )
 
 
-def codec_of(charset: str) -> str | None:
-    """Return the name of Python's codec for a charset, or None for a charset that is not read here.
-
-    Python itself would remember every name that it is asked for, and import a module of that name.
-    """
-    name = encodings.normalize_encoding(charset).lower()
-    name = aliases.get(name, name)
-    return name if name in _CODECS else None
-
-
-def as_utf8(body: bytes, codec: str | None, limits: Limits) -> bytes:
+def decoded(body: bytes, codec: str | None, limits: Limits) -> bytes:
     """Decode by the byte order mark, else by the declared charset, else as UTF-8, and return the
     body as UTF-8 without its mark. With neither, bytes that are not UTF-8 stay as they are.
 

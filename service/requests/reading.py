@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from reranker.files.encoding import READ_AS_WINDOWS, is_windows
-from reranker.files.encoding import as_utf8 as as_known
+from reranker.files.encoding import READ_AS_WINDOWS, as_utf8, is_windows
 from reranker.nbest import NBest
 from reranker.process.cancellation import Cancellation
 from reranker.service.limits import Limits
 from reranker.service.requests import bodies, schemas
-from reranker.service.requests.charsets import as_utf8
+from reranker.service.requests.charsets import decoded
 from reranker.service.requests.lists import read_lists, read_trees
 from reranker.service.requests.texts import read_sentences, warnings_of
 from reranker.text.reading import TextSentence
@@ -45,11 +44,11 @@ class Contents(NamedTuple):
 
 def read(body: Body, limits: Limits, cancellation: Cancellation) -> Contents:
     """Read a body. Raises RequestError, and Stopped if cancelled."""
-    content = as_utf8(body.content, body.codec, limits)
+    content = decoded(body.content, body.codec, limits)
     bodies.check_size(content, body.media, limits)
     warnings: list[str] = []
     if body.codec is None and is_windows(content):
-        content = as_known(content)
+        content = as_utf8(content)
         warnings.append(f"the body is {READ_AS_WINDOWS}; declare a charset in Content-Type")
     files: list[dict[str, str]] = []
     lists: list[NBest] = []

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from reranker.errors import TreeError
+from reranker.files.encoding import is_told
 from reranker.files.text import MAX_LINE
 
 _MOST_OPEN = 100
@@ -40,7 +41,8 @@ class _Parser:
     encoding: str | None = None
     """The encoding that the file declares."""
 
-    def __init__(self, encoding: str | None = None) -> None:
+    def __init__(self, encoding: str | None) -> None:
+        """Read bytes in ``encoding``, None: in the one that the file declares."""
         self._parser = expat.ParserCreate(encoding)
         self._parser.XmlDeclHandler = self._declare
         self._parser.buffer_text = True
@@ -99,8 +101,8 @@ class _Parser:
 def events(lines: Iterable[str], sentence: str) -> Iterator[Event | Fault]:
     """Yield the starts and ends of elements. For text that is not XML, yield the fault, and
     continue at the next line that begins a ``sentence``, in the same encoding."""
-    parser: _Parser | None = _Parser()
-    is_first, encoding = True, None
+    is_first, encoding = True, "utf-8" if is_told() else None
+    parser: _Parser | None = _Parser(encoding)
     number = 0
     for number, line in enumerate(lines, 1):
         if parser is None:
@@ -115,7 +117,7 @@ def events(lines: Iterable[str], sentence: str) -> Iterator[Event | Fault]:
                 begins = f"<{sentence} " in line or f"<{sentence}>" in line
                 yield Fault(number, begins, error)
             if is_first and parser.depth:  # else the encoding itself may be the fault
-                encoding = parser.encoding
+                encoding = encoding or parser.encoding
             parser = None
     if parser and is_first and parser.depth:
         yield Fault(number, True, TreeError("truncated", "the file ends within an element"))

@@ -317,7 +317,7 @@ PENN = "( (S \n    (NP-SBJ (PRP It))\n    (VP (VBZ runs))\n    (. .) ))\n" * 20
             "a checkpoint: language models are named by --models",
         ),
         (b"%PDF-1.7\n", "PDF or PostScript"),
-        ("It runs.".encode("utf-16"), "another encoding than UTF-8: convert it to UTF-8 first"),
+        ("It runs.".encode("utf-16"), "convert it to UTF-8 first, or name its encoding: --enc"),
     ],
 )
 def test_files_that_are_not_text(

@@ -9,6 +9,7 @@ import pytest
 
 from reranker.commands.main import main
 from reranker.errors import TreeError
+from reranker.files.encoding import encoding
 from reranker.files.kinds import kind_of
 from reranker.plugins.treebanks import conll2012, conllu, export, tigerxml
 from reranker.plugins.treebanks.graph import Graphs, Row
@@ -311,6 +312,35 @@ def test_an_encoding_holds_after_a_broken_sentence(name: str, tmp_path: Path) ->
         "20: not-a-tree: not XML: line 20: mismatched tag",
         "(TOP (ITJ Nö))",
     ]
+
+
+@pytest.mark.parametrize("declared", ["ISO-8859-1", "UTF-8", "UTF-16", "big5", "klingon"])
+@pytest.mark.parametrize("told", ["latin-1", "cp1250", "utf-8", "utf-16", "mac-roman"])
+def test_the_encoding_that_is_told_holds_whatever_a_file_declares(
+    told: str, declared: str, tmp_path: Path
+) -> None:
+    text = TIGER.replace("UTF-8", declared).replace("Nein", "Nö").replace("nichts", "nichtß")
+    file = write(tmp_path / "t.xml", text.encode(told))
+    with encoding(told):
+        found = texts_of(file)
+    assert found == [
+        ATTACHED.replace("nichts", "nichtß"),
+        "20: not-a-tree: not XML: line 20: mismatched tag",
+        "(TOP (ITJ Nö))",
+    ]
+
+
+@pytest.mark.parametrize("before", [0, 65_500, 200_000])
+def test_the_encoding_that_a_file_declares_holds_for_letters_anywhere(
+    before: int, tmp_path: Path
+) -> None:
+    remark = "<!--" + "a line\n" * (before // 500) + "-->\n" + 500 * "<!-- a remark -->\n"
+    text = TIGER.replace("UTF-8", "iso8859-15").replace("Nein", "Nö")
+    first, second, third = text.partition('<s id="s2">')
+    file = write(
+        tmp_path / "t.xml", (first + before // 9_000 * remark + second + third).encode("latin-1")
+    )
+    assert texts_of(file)[::2] == [ATTACHED, "(TOP (ITJ Nö))"]
 
 
 @pytest.mark.parametrize(
