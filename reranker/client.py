@@ -202,6 +202,7 @@ class _Service(ABC):
         *,
         lm_weight: float | None = None,
         top: int | None = None,
+        speakers: bool | None = None,
     ) -> ClientRequest[Rankings]:
         """Return a ranking for each sentence of a text, as ``Reranker.parse`` does, with the
         service's parser. The text is running text, a list of sentences, or a list of lists of
@@ -212,6 +213,8 @@ class _Service(ABC):
         the service has no parser.
         """
         body = {**_text(text), **_weights(weighing, lm_weight), "return_brackets": True}
+        if speakers is not None:
+            body["speakers"] = speakers
         if top is not None:
             body["top_n"] = top
         return ClientRequest(

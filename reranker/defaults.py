@@ -28,6 +28,7 @@ def parse(
     *,
     form: TextForm = "text",
     words: Convention | None = None,
+    speakers: bool | None = None,
     models: ModelNames | None = None,
     parser: Parser | str = "chart",
     lm_weight: float | None = None,
@@ -42,12 +43,13 @@ def parse(
     ``text`` is running text, a Path of a file with running text, or a list of sentences, each a
     string or a list of words. The ``form`` of a string or file is ``text``, ``sentences`` (one per
     line) or ``tokens`` (the same, with a space between words). ``words`` is the convention for
-    splitting words, by default the language's usual one; ``models`` is as in ``Reranker.load``;
-    ``parser`` is a parser or its name, and ``options`` are the flags of `rerank parse` for it:
-    ``candidates``, ``language``, ``parser_command``, ``parser_model``, ``overparsing`` and
-    ``parser_seconds``. With a ``language``, such as ``"id"``, its models are the default. ``jobs``
-    sentences are parsed at once, by default one for each core. For a text too long for a list of
-    rankings, use ``Reranker.stream``.
+    splitting words, by default the language's usual one; ``speakers`` says whether names before a
+    colon are speakers, no words, by default found by the text and logged; ``models`` is as in
+    ``Reranker.load``; ``parser`` is a parser or its name, and ``options`` are the flags of
+    `rerank parse` for it: ``candidates``, ``language``, ``parser_command``, ``parser_model``,
+    ``overparsing`` and ``parser_seconds``. With a ``language``, such as ``"id"``, its models are
+    the default. ``jobs`` sentences are parsed at once, by default one for each core. For a text too
+    long for a list of rankings, use ``Reranker.stream``.
 
     >>> reranker.parse("She met the man.")[0].tree  # doctest: +SKIP
     '(TOP (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man))) (. .)))'
@@ -66,6 +68,7 @@ def parse(
         chosen,
         form,
         words=words or convention_of(language),
+        speakers=speakers,
         lm_weight=lm_weight,
         top=top,
         jobs=available_cores() if jobs is None else jobs,

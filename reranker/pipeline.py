@@ -247,6 +247,7 @@ class Reranker(Ranker):
         lm_weight: float | None = None,
         top: int | None = None,
         words: Convention | None = None,
+        speakers: bool | None = None,
         longest: int = 200,
         jobs: int = 1,
         candidates: int | None = None,
@@ -256,7 +257,8 @@ class Reranker(Ranker):
 
         ``text`` is running text, a Path of a file with running text, or a list of sentences, each a
         string or a list of words. A string or file may also have one sentence per line (``form``:
-        ``sentences``), with a space between words (``tokens``).
+        ``sentences``), with a space between words (``tokens``). ``speakers`` says whether names
+        before a colon are speakers, no words; None: found by the text, and logged.
 
         ``parser``, of reranker.parsers.registry.create_parser or by its name alone
         (reranker.parsers.choice), proposes the trees, ``jobs`` at once, for words split as is usual
@@ -279,6 +281,7 @@ class Reranker(Ranker):
                 lm_weight=lm_weight,
                 top=top,
                 words=words,
+                speakers=speakers,
                 longest=longest,
                 jobs=jobs,
                 candidates=candidates,
@@ -295,6 +298,7 @@ class Reranker(Ranker):
         lm_weight: float | None = None,
         top: int | None = None,
         words: Convention | None = None,
+        speakers: bool | None = None,
         longest: int = 200,
         jobs: int = 1,
         candidates: int | None = None,
@@ -312,7 +316,7 @@ class Reranker(Ranker):
         words = words or convention_of(language_of(chosen))
         given = checked_text(text)
         warn_about_text(given)
-        read = sentences(given, form, words, longest)
+        read = sentences(given, form, words, longest, speakers=speakers)
         lists = ParsedLists(chosen, with_warnings(read, chosen), jobs)
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
 

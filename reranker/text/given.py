@@ -3,11 +3,13 @@ or a list of lists of words."""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from typing import get_args
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, get_args
 
 from reranker.errors import InputError, KindError, positive
 from reranker.files.kinds import kind_of
@@ -19,6 +21,8 @@ from reranker.text.conventions import CONVENTIONS, Convention
 from reranker.text.reading import Text, TextSentence, other_than_text
 from reranker.text.splitting import TextForm
 
+logger = logging.getLogger(__name__)
+
 GivenText = str | Sequence[str] | Sequence[Sequence[str]]
 TextOrFile = GivenText | os.PathLike[str]
 """A path is the file of a running text."""
@@ -28,6 +32,7 @@ _PUNCTUATION = re.compile(r"[^\w\s]+")
 _END = re.compile(r"\w[.!?]$")
 _EXAMINED = 200  # the sentences of a list whose kind is examined
 _BYTE_ORDER_MARK = "\ufeff"
+_log = partial(logger.info, "%s")
 
 
 def checked_text(text: TextOrFile) -> str | os.PathLike[str] | list[str] | list[list[str]]:
@@ -76,13 +81,17 @@ def sentences(
     convention: Convention = "gum",
     longest: int = 200,
     *,
+    speakers: bool | None = None,
     has_bytes: bool = False,
+    report: Callable[[str], None] = _log,
 ) -> Iterator[TextSentence]:
     """Yield the sentences of a text; one that cannot be read has a ``problem``.
 
     ``form`` is the layout of running text or of the file of a path. A list has one sentence in each
     entry; lines count from 1, and offsets from the start of the entry, or of its words with a space
-    between them.
+    between them. ``speakers`` says whether names before a colon are speakers; None: the text
+    decides. ``report`` is called with messages about the layout of a text, and with the first one
+    about a list.
 
     Raises InputError for anything but a text, for an unknown form or convention, and if ``longest``
     is not a positive integer; KindError for text that looks like another kind of file.
@@ -94,6 +103,14 @@ def sentences(
         if value not in known:
             raise InputError(f"{name} must be {' or '.join(known)}, got {value!r:.40}")
     positive("longest", longest)
+    if speakers not in (None, True, False):
+        raise InputError(f"speakers must be True, False or None, got {speakers!r:.40}")
+    told: list[str] = []
+
+    def tell(message: str) -> None:
+        if not told or isinstance(given, str):
+            told.append(message)
+            report(message)
 
     def read(text: str, form: TextForm, *, is_known: bool = True) -> Iterator[TextSentence]:
         # A byte order mark would be left out, and every offset would be one too small.
@@ -102,11 +119,12 @@ def sentences(
         errors = "surrogateescape" if has_bytes else "strict"
         content = (text if has_bytes else printable(text)).encode("utf-8", errors)
         file = TextInMemory(content, "text")
-        return iter(Text([file], form, convention, longest, is_known=is_known))
+        options: dict[str, Any] = {"speakers": speakers, "report": tell}
+        return iter(Text([file], form, convention, longest, is_known=is_known, **options))
 
     given = checked_text(text)
     if isinstance(given, os.PathLike):
-        yield from Text([given], form, convention, longest)
+        yield from Text([given], form, convention, longest, speakers=speakers, report=report)
         return
     if isinstance(given, str):
         yield from read(given, form, is_known=False)

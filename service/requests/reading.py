@@ -55,7 +55,7 @@ def read(body: Body, limits: Limits, cancellation: Cancellation) -> Contents:
     sentences: list[TextSentence] = []
     asked = bodies.parse(body.path, content, body.media, body.query)
     if isinstance(asked, schemas.ParseOptions):
-        sentences = read_sentences(asked, limits, cancellation)
+        sentences = read_sentences(asked, limits, warnings.append, cancellation)
     elif isinstance(asked, schemas.ScoreRequest):
         lists = read_trees(asked, limits, cancellation)
     else:

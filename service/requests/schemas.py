@@ -99,6 +99,11 @@ class ParseOptions(AnswerOptions):
         description="language of the text, for instance `id`; refused if this service does not "
         "parse it",
     )
+    speakers: bool | None = Field(
+        None,
+        description="whether names before a colon are speakers, no words; null: found by the text, "
+        "with a warning",
+    )
     return_brackets: bool = Field(
         False, description="return the probability of every bracket that any tree may have"
     )

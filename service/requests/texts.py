@@ -6,7 +6,7 @@ words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from reranker.errors import KindError
 from reranker.languages import language_name
@@ -22,9 +22,13 @@ _MOST_WARNINGS = 20
 
 
 def read_sentences(
-    asked: schemas.AnyToParse, limits: Limits, cancellation: Cancellation
+    asked: schemas.AnyToParse,
+    limits: Limits,
+    warn: Callable[[str], None],
+    cancellation: Cancellation,
 ) -> list[TextSentence]:
-    """Return the sentences of a request. Raises RequestError, and Stopped if cancelled."""
+    """Return the sentences of a request; call ``warn`` with messages about the layout. Raises
+    RequestError, and Stopped if cancelled."""
     language = limits.text_language
     if asked.language not in (None, language):
         message = f"this service parses {language_name(language)}, not {asked.language!r:.20}"
@@ -36,7 +40,12 @@ def read_sentences(
     limits.check("max_characters", characters, many, field)
     sentences: list[TextSentence] = []
     read = given_sentences(
-        given, convention=limits.convention, longest=limits.longest, has_bytes=True
+        given,
+        convention=limits.convention,
+        longest=limits.longest,
+        speakers=asked.speakers,
+        has_bytes=True,
+        report=warn,
     )
     try:
         for sentence in cancellation.until_cancelled(read):

@@ -257,6 +257,7 @@ def surprisal(
     *,
     form: TextForm = "text",
     words: Convention | None = None,
+    speakers: bool | None = None,
     models: ModelNames | None = None,
     beam: int = 100,
     unit: Unit = "bits",
@@ -267,9 +268,9 @@ def surprisal(
     """Compute the surprisal of every word of a text under forward language models of trees, which
     are loaded once and kept for the next call; by default the first of the installed ensemble.
 
-    ``text``, ``form`` and ``words`` are those of ``reranker.parse``; ``beam`` is the number of
-    partial trees kept at each word. A sentence of more than ``longest`` words is not read: its rows
-    have no numbers.
+    ``text``, ``form``, ``words`` and ``speakers`` are those of ``reranker.parse``; ``beam`` is the
+    number of partial trees kept at each word. A sentence of more than ``longest`` words is not
+    read: its rows have no numbers.
 
     >>> reranker.surprisal("The horse raced past the barn fell.").to_pandas()  # doctest: +SKIP
 
@@ -283,5 +284,6 @@ def surprisal(
     given = checked_text(text)
     warn_about_text(given)
     read = Surprisals()
-    loop.run(Source(sentences(given, form, words, longest)), Surprisal(reader, threads), read)
+    source = Source(sentences(given, form, words, longest, speakers=speakers))
+    loop.run(source, Surprisal(reader, threads), read)
     return read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import signal
 import subprocess
@@ -83,10 +84,10 @@ def sentences(answer: httpx.Response) -> list[dict[str, Any]]:
     return found
 
 
-def python(ensemble: list[str], spans: str, text: str) -> list[Ranking]:
+def python(ensemble: list[str], spans: str, text: str, **options: Any) -> list[Ranking]:
     parser = create_parser("chart", ParserSettings(model=spans, candidates=7))
     with pytest.warns(UserWarning, match="words are unknown"):  # a toy, which knows few words
-        return list(Reranker.load(ensemble).parse(text, parser))
+        return list(Reranker.load(ensemble).parse(text, parser, **options))
 
 
 def command(
@@ -158,6 +159,40 @@ def test_the_figures_are_those_of_python(parsing: Server, ensemble: list[str], s
         # Parser and member are one model, which counts the same tree alike.
         best = here.ranking[0]
         assert best.parser_score == pytest.approx(-best.member_nll[2], abs=2e-4)
+
+
+@pytest.mark.parametrize("speakers", [None, True, False])
+def test_speakers_are_those_of_the_command_and_of_python(
+    http: httpx.Client,
+    parsing: Server,
+    tmp_path: Path,
+    ensemble: list[str],
+    spans: str,
+    caplog: pytest.LogCaptureFixture,
+    speakers: bool | None,
+) -> None:
+    caplog.set_level(logging.INFO)
+    text = "Anna: We saw the man.\nBen: It is [laughter] late.\nAnna: Is it?\n"
+    flags = {None: [], True: ["--speakers"], False: ["--no-speakers"]}[speakers]
+    rows = command(tmp_path, text, "ranked", ensemble, spans, *flags).splitlines()
+    expected = [json.loads(row)["origin"] for row in rows]
+    names = [None] * 3 if speakers is False else ["Anna", "Ben", "Anna"]
+    assert [origin.get("speaker") for origin in expected] == names
+    caplog.clear()
+    rankings = python(ensemble, spans, text, speakers=speakers)
+    assert any("a transcript" in message for message in caplog.messages) == (speakers is None)
+    with Client(parsing.url) as client:
+        there = client.parse(text, speakers=speakers)
+    for each, other in zip(rankings, there, strict=True):
+        assert each.origin is not None and other.origin is not None
+        assert each.origin.offsets == other.origin.offsets
+        assert each.origin.speaker == other.origin.speaker
+    answer = http.post("/parse", json={"text": text, "speakers": speakers}).json()
+    found = [each["origin"] for each in answer["sentences"]]
+    assert [{**each, "file": None} for each in found] == [
+        {**each, "file": None} for each in expected
+    ]
+    assert any("a transcript" in each for each in answer["warnings"]) == (speakers is None)
 
 
 @pytest.mark.parametrize(
