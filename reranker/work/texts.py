@@ -33,7 +33,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TextSettings:
-    """The settings for splitting text into sentences, and the number parsed at once."""
+    """The settings for splitting text into sentences, and the number parsed at once. Raises
+    InputError for speakers in tokens."""
 
     form: TextForm = "text"
     words: Convention | None = None
@@ -46,6 +47,10 @@ class TextSettings:
     """Whether names before turns are speakers; None: found by the text."""
     refuses_faults: bool = False
     """True: a sentence in which characters would be replaced is not parsed."""
+
+    def __post_init__(self) -> None:
+        if self.speakers and self.form == "tokens":
+            raise InputError("--speakers is not for --tokens, which are all words")
 
 
 def text_paths(names: Sequence[str]) -> list[str]:

@@ -113,6 +113,9 @@ def run(arguments: argparse.Namespace) -> int:
         form = Lines(least, in_colour=in_colour)
     job = Search(patterns, settings, has_names=form.has_names)
     with contextlib.closing(tree_flags.open_files(arguments)) as files:
+        if arguments.count and len(set(files.files)) < len(files.files):
+            twice = next(file for file in files.files if files.files.count(file) > 1)
+            raise InputError(f"{twice} is there twice; --count writes a row for each file")
         code = tree_flags.write(arguments, files, job, form)
     if form.left_out:
         are = "is" if form.left_out == 1 else "are"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from reranker.errors import InputError
 from reranker.files.table import delimited, one_line
 from reranker.files.visible import visible
 from reranker.outputs.form import Form
@@ -157,9 +158,12 @@ class Spreadsheet(LikelyMatches):
     _COLUMNS = (*PLACE, "probability", "before", "match", "after", "tree")
 
     def __init__(self, least: float, names: Iterable[str]) -> None:
-        """Take the names in the pattern."""
+        """Take the names in the pattern. Raises InputError for the name of another column."""
         super().__init__(least)
         self._names = tuple(names)
+        for name in self._names:
+            if name in self._COLUMNS:
+                raise InputError(f"={name} in the pattern would be a second column {name!r}")
 
     def begin(self) -> str:
         return delimited([(*self._COLUMNS, *self._names)], with_commas=True)

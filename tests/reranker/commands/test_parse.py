@@ -335,6 +335,13 @@ def test_files_that_are_not_text(
     assert "standard input: not text: looks like " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["parse", "surprisal"])
+def test_tokens_have_no_speakers(command: str, tmp_path: Path, capsys: Capture) -> None:
+    file = write(tmp_path / "t.txt", "ANNA : It runs .\nBEN : It runs .\n")
+    assert main([command, file, "--tokens", "--speakers"]) == 2
+    assert "--speakers is not for --tokens" in capsys.readouterr().err
+
+
 def test_brackets_in_text_are_words(tmp_path: Path, flags: list[str], capsys: Capture) -> None:
     file = write(tmp_path / "t.txt", "(A (B) c.)\n\n(SEE (ALSO THE LIST (OF WORKS CITED) BELOW))\n")
     assert main(["parse", file, *flags]) == 0
