@@ -83,10 +83,10 @@ def test_tables_of_mixtures(folder: Path, capsys: Capture) -> None:
     # std (0.5, 0.3, 0.2) = 0.15275, divided by 1/3
     assert _lines(capsys)[1] == ["mixture.pt", "3", "0.458", "0.200", "0.500"]
     assert main(_of(folder, "layers", "mixture.pt")) == 0
-    half = ["50.0", "%"] * 5  # of all tokens and of each kind
+    half = ["50.0%"] * 5  # of all tokens and of each kind
     assert _lines(capsys)[1:] == [
-        ["mixture.pt", "embedding", "1", "33.3", "%", *half],
-        ["mixture.pt", "layer", "1", "2", "66.7", "%", *half],
+        ["mixture.pt", "embedding", "1", "33.3%", *half],
+        ["mixture.pt", "layer", "1", "2", "66.7%", *half],
     ]
 
 
@@ -133,9 +133,9 @@ def test_tables_of_attention(folder: Path, capsys: Capture) -> None:
     # memory.pt sees the last three tokens, even.pt the outputs after the two before the last.
     assert _lines(capsys) == [
         ["steps", "back", "memory.pt", "even.pt"],
-        ["2", "10.0", "%", "50.0", "%"],
-        ["1", "20.0", "%", "50.0", "%"],
-        ["0", "70.0", "%"],
+        ["2", "10.0%", "50.0%"],
+        ["1", "20.0%", "50.0%"],
+        ["0", "70.0%"],
         ["tokens", "7", "7"],
     ]
     assert main(_of(folder, "attention-sample", "memory.pt", "even.pt")) == 0
@@ -158,9 +158,9 @@ def test_an_example(folder: Path, capsys: Capture) -> None:
     lines = _lines(capsys)
     assert lines[:7] == [
         ["memory.pt", "softmax.pt", "even.pt"],
-        ["(NP", "10.0", "%", "50.0", "%"],
-        ["The", "20.0", "%", "50.0", "%"],
-        ["dog", "70.0", "%"],
+        ["(NP", "10.0%", "50.0%"],
+        ["The", "20.0%", "50.0%"],
+        ["dog", "70.0%"],
         ["->", "barks", "barks", "barks", "barks"],
         ["perplexity", "16.00", "16.00", "16.00"],
         ["1.", *["(NP", "-1.39"] * 3],  # log(1/4)
@@ -244,8 +244,8 @@ def test_last_words(
     assert caplog.messages == [f"{folder / 'p.txt'}:2: left out: one word, with nothing before it"]
     # Last words dog 1/16 and the or <unk> 1/8, sqrt(128) = 11.31; all: 2^(20/6) and 2^(19/6).
     assert _lines(capsys)[1:] == [
-        ["softmax.pt", "a.txt", "2", "0.0", "%", "11.31", "10.08", "0"],
-        ["softmax.pt", "p.txt", "2", "0.0", "%", "11.31", "8.98", "1"],
+        ["softmax.pt", "a.txt", "2", "0.0%", "11.31", "10.08", "0"],
+        ["softmax.pt", "p.txt", "2", "0.0%", "11.31", "8.98", "1"],
     ]
     assert main([*command, "--json"]) == 1
     (found,) = json.loads(capsys.readouterr().out)
@@ -311,8 +311,8 @@ def test_a_backward_model(folder: Path, capsys: Capture, caplog: pytest.LogCaptu
     command = _of(folder, "attention-example", "backward.pt")
     assert main([*command, "--tree", "2", "--token", "3"]) == 0
     assert _lines(capsys)[1:5] == [
-        [")NP", "30.0", "%"],
-        ["barks", "70.0", "%"],
+        [")NP", "30.0%"],
+        ["barks", "70.0%"],
         ["->", "dog", "dog"],
         ["perplexity", "16.00"],
     ]

@@ -211,6 +211,6 @@ def test_the_command_takes_plain_text_with_a_teacher(
     assert "--taught-text needs a --teacher: its sentences have no" in capsys.readouterr().err
     assert main([*run, "--teacher", str(path)]) == 0
     messages = capsys.readouterr().err
-    assert "1 sentences of --taught-text are left out, such as" in messages
+    assert "1 sentence of --taught-text left out, such as" in messages
     assert "text.txt:3: 10001 words, more than 10000" in messages
     assert load_span_model(tmp_path / "m.pt").information["taught_sentences"] == 2
