@@ -4,7 +4,6 @@ trees and n-best lists."""
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.dialects.registry import recognise_by_a_line
 from reranker.nbest.words import printable
 from reranker.text.conventions import Convention
+from reranker.text.marked import is_marked, marked_sentences
 from reranker.text.splitting import LONGEST, Stretch, TextForm, stretches
 from reranker.text.words import fault, given_words, split_into_words
 from reranker.trees.tree import short_repr
@@ -27,9 +27,6 @@ CUT = f"a part of more than {LONGEST:,} characters without an end of a sentence"
 """The problem of every part of an overlong sentence."""
 
 _PIECE = 1 << 13  # characters
-# Sentences as BLLIP reads them: <s> The dog sleeps . </s>, perhaps with a name in the first mark.
-_MARKED = re.compile(r"\s*<s(?:\s[^<>\n]{0,200})?>\s")
-_MARK = re.compile(r"<s(?:\s[^<>\n]{0,200})?>|</s>")
 
 
 class TextSentence(NamedTuple):
@@ -135,16 +132,22 @@ class Text:
                 if not self._is_known:
                     pieces = _checked(file, pieces)
                 form = self._form
-                if is_marked := _MARKED.match(file.head()) is not None:
-                    form = "tokens"
-                    pieces = (_MARK.sub(lambda mark: " " * len(mark[0]), each) for each in pieces)
                 report = partial(self._tell, file.name)
-                if is_marked:
-                    report("each line in <s> and </s> is a sentence, its words between spaces")
-                for stretch in stretches(pieces, form, self._convention, self._speakers, report):
+                found: Iterator[tuple[Stretch, str | None]]
+                if is_marked(file.head()):
+                    form = "tokens"
+                    report("sentences are between <s> and </s>, their words between spaces")
+                    found = marked_sentences(pieces)
+                else:
+                    split = stretches(pieces, form, self._convention, self._speakers, report)
+                    found = ((stretch, None) for stretch in split)
+                for stretch, problem in found:
                     line = stretch.line
                     sentence = self._sentence(file.name, stretch, form)
-                    yield sentence._replace(position=self._read + file.position(self._bytes))
+                    yield sentence._replace(
+                        problem=sentence.problem or problem,
+                        position=self._read + file.position(self._bytes),
+                    )
             self._read += file.size or 0
             self._bytes = 0
             if file.damage:

@@ -37,7 +37,7 @@ LONGEST = 1 << 15
 _SPACES = string.whitespace + "".join(
     each for each in map(chr, range(0xA0, 0x3001)) if each.isspace()
 )
-_BYTE_ORDER_MARK = "\ufeff"  # before the second of two files put together, too
+BYTE_ORDER_MARK = "\ufeff"  # before the second of two files put together, too
 
 # syntok ends no sentence in a text without any of these characters.
 _MAY_END = re.compile(r"[^\w\s,:'\"/-]|\n\s*\n")
@@ -118,7 +118,7 @@ def stretches(
     but the last are yielded before the rest is read.
     """
     # A no-break space between given words is a word.
-    spaces = (string.whitespace if form == "tokens" else _SPACES) + _BYTE_ORDER_MARK
+    spaces = (string.whitespace if form == "tokens" else _SPACES) + BYTE_ORDER_MARK
     ends_in = end_table().ends if is_english(convention) else lambda text, _: _all_ends(text)
     is_text = form in ("text", "prose")
     layout: Layout | None = None
@@ -223,13 +223,13 @@ def _sentences(
         yield from block.part(begin, end, is_cut or end - begin > LONGEST, items)
         begin, is_cut = end, False
     while not block.is_whole and len(text) - begin >= LONGEST:
-        end = _last_break(text, begin, begin + LONGEST)
+        end = last_break(text, begin, begin + LONGEST)
         yield from block.part(begin, end, True, items)
         begin, is_cut = end, True
     return begin, is_cut
 
 
-def _last_break(text: str, begin: int, end: int) -> int:
+def last_break(text: str, begin: int, end: int) -> int:
     """Return the position after the last white space before ``end``, or ``end`` itself."""
     place = end
     while place > begin and not text[place - 1].isspace():

@@ -11,6 +11,7 @@ import pytest
 
 from reranker.errors import InputError
 from reranker.text.conventions import Convention
+from reranker.text.marked import OUTSIDE, marked_sentences
 from reranker.text.reading import Text
 from reranker.text.splitting import TextForm
 
@@ -119,4 +120,46 @@ def test_lines_in_marks_of_sentences_have_words(tmp_path: Path) -> None:
     for form in ("text", "sentences", "tokens"):
         found = [one.sentence.words for one in Text([path], form, report=messages.append)]
         assert found == [("The", "well-known", "dog", "sleeps", "."), ("It's", "late", ".")]
-    assert messages[0].startswith(f"{path}: each line in <s>")
+    assert messages[0].startswith(f"{path}: sentences are between <s>")
+
+
+def test_marks_enclose_sentences_on_one_line_and_on_several(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    text = "<s> It is . </s> <s x y> He\nwould n't\ngo . </s>\n\n<s> No </s>\nIt is.\n<s>\nYes </s>"
+    path.write_text(text)
+    found = [*Text([path])]
+    assert [(each.sentence.words, each.origin.line, each.problem) for each in found] == [
+        (("It", "is", "."), 1, None),
+        (("He", "would", "n't", "go", "."), 1, None),
+        (("No",), 5, None),
+        (("It", "is."), 6, OUTSIDE),
+        (("Yes",), 8, None),
+    ]
+    for each in found:
+        places = each.origin.offsets
+        assert tuple(text[start:end] for start, end in places) == each.sentence.words
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("<s> wrong </s> He didn't go. It is.", ["wrong He did n't go .", "It is ."]),
+        ("Use <s> and </s> here.", ["Use < s > and < /s > here ."]),
+        ("<s>One</s> and two.", ["One and two ."]),
+    ],
+)
+def test_struck_out_words_are_no_marks_of_sentences(
+    tmp_path: Path, text: str, expected: list[str]
+) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text(text)
+    assert [" ".join(each.sentence.words) for each in Text([path])] == expected
+
+
+def test_marked_sentences_in_pieces_are_those_of_the_whole() -> None:
+    text = 40 * "<s a b> a word\n c </s> <s> d </s>\n"
+    pieces = (text[start : start + 7] for start in range(0, len(text), 7))
+    assert [*marked_sentences(pieces)] == [*marked_sentences([text])]
+    found = [*marked_sentences(["<s> "] + 9_000 * ["a bc "] + ["</s> <s> d </s>"])]
+    assert [each.is_cut for each, _ in found] == [True, True, False]
+    assert {*" ".join(each.text for each, _ in found).split()} == {"a", "bc", "d"}
