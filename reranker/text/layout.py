@@ -31,6 +31,41 @@ _CLOSED = re.compile(
     r"[?!\u2026][\"')\]\u201d\u2019]*\Z|(?:\A|\s)(?:#\w+|[:;=][-'^]?[)(DPp]+|<3)\Z"
 )
 _LAST_WORD = re.compile(r"([^\W\d_]+)\.\Z")
+# The first words of names; no name and few sentences end with one.
+_NAME_BEGINNINGS = frozenset(
+    [
+        *("New", "North", "South", "East", "West", "Northern", "Southern", "Eastern", "Western"),
+        *(
+            "Great",
+            "United",
+            "San",
+            "Santa",
+            "Santo",
+            "Los",
+            "Las",
+            "El",
+            "La",
+            "Le",
+            "De",
+            "Saint",
+        ),
+        *(
+            "Mount",
+            "Lake",
+            "Fort",
+            "Port",
+            "Cape",
+            "Sir",
+            "Lord",
+            "Lady",
+            "Queen",
+            "King",
+            "Prince",
+        ),
+        *("Princess", "President", "Professor", "Doctor", "Captain", "Aunt", "Uncle", "van", "von"),
+        *("Van", "Von", "Prime", "Saudi", "Sri", "Costa", "Puerto", "Rio", "Buenos", "Hong"),
+    ]
+)
 _WORD = re.compile(r"[\"'\u201c\u2018(\[]*\w*")
 
 _NAME = r"@?[^\W\d_][\w.'\u2019-]{0,30}(?: [A-Z\d][\w.'\u2019-]{0,30}){0,3}"
@@ -158,7 +193,7 @@ def line_ends(text: str, layout: Layout) -> Iterator[int]:
         is_closed = layout.width is None and _is_closed(above)
         if _is_item(below, layout) or _begins_turn(below, layout) or is_closed:
             yield place
-        elif not _starts(below) or _goes_on(above):
+        elif not _starts(below) or _goes_on(above) or _is_cut_name(above, below):
             continue
         elif layout.width is not None:
             # In prose, a line that has much room left ends a sentence.
@@ -309,6 +344,14 @@ def _goes_on(line: str) -> bool:
     if line.endswith(","):
         return len(line.split()) > _GREETING
     return line.rpartition(" ")[2].lower() in FUNCTION_WORDS
+
+
+def _is_cut_name(above: str, below: str) -> bool:
+    """Return whether a name may be cut by the end of a line: New York, Lake Erie."""
+    words = above.split()
+    if len(words) < 2 or words[-1] not in _NAME_BEGINNINGS:
+        return False
+    return not end_table().is_word(_WORD.match(below)[0])  # type: ignore[index]
 
 
 def _is_full(above: str, below: str, width: int) -> bool:

@@ -60,6 +60,14 @@ Head of Sales
             "Two roads diverged in a yellow wood,\nAnd I stood",
             "Two roads diverged in a yellow wood, And I stood",
         ),
+        # a name that is cut, but no word behind one
+        ("He lived in New\nYork", "He lived in New York"),
+        ("the North\nPole with Santa\nClaus", "the North Pole with Santa Claus"),
+        ("We met Uncle\nTom at Lake\nErie.\nBye", "We met Uncle Tom at Lake Erie.|Bye"),
+        ("They went North\nThen they ate", "They went North|Then they ate"),
+        ("New\nYork", "New|York"),
+        ("I went out\nThen I bought milk\nIt was", "I went out|Then I bought milk|It was"),
+        ("Title of the Article\nBy John Smith", "Title of the Article|By John Smith"),
         # numbers and letters of items are no part of sentences
         ("1. Remove it. 2. Unscrew it. 3. Lift it.", "Remove it.|Unscrew it.|Lift it."),
         ("1) Remove it\n2) Unscrew it", "Remove it|Unscrew it"),
