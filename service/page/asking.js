@@ -1,6 +1,7 @@
 // From a pasted text, a file or the example to the server's answer, or to a message if there is
 // none.
 
+import { decoded } from "./decoding.js";
 import { byId, element } from "./elements.js";
 import { faultIn, looksLikeText, looksLikeTrees } from "./typed.js";
 import { keepList, keptList } from "./kept.js";
@@ -57,9 +58,9 @@ export function startAsking(showing) {
     useKey();
   });
   takeFiles(async (file) => {
-    const text = await textOf(file).catch(() => null);
-    if (text === null) refuse(`${file.name} cannot be read.`);
-    else await askForFile(file.name, text);
+    const read = await textOf(file).catch(() => null);
+    if (read === null) refuse(`${file.name} cannot be read.`);
+    else await askForFile(file.name, read);
   });
   learnAboutServer();
 }
@@ -86,17 +87,19 @@ export async function openList(id) {
 }
 
 /** Ask for a text, read as the form says unless `format` is given. */
-export function askFor(name, nbest, format = byId("format").value) {
+export function askFor(name, nbest, format = byId("format").value, warning = "") {
   if (!nbest.trim()) return refuse("Paste the trees of a parser, or open a file, then press Rerank.");
-  return ask({ name, nbest, tokens: byId("tokens").value, format, beam: Number(byId("beam").value) });
+  const beam = Number(byId("beam").value);
+  return ask({ name, nbest, tokens: byId("tokens").value, format, beam, warning });
 }
 
 /** A file is a text where the server can parse one and the form does not say that it is a list. */
-function askForFile(name, text) {
+function askForFile(name, { text, isWindows }) {
+  const warning = isWindows ? `${name} is not UTF-8: read as Windows-1252.` : "";
   const isText = language !== null && byId("format").value === "auto" && looksLikeText(text);
-  if (!isText || !text.trim()) return askFor(name, text);
+  if (!isText || !text.trim()) return askFor(name, text, undefined, warning);
   byId("text").value = text;
-  return ask({ name, text });
+  return ask({ name, text, warning });
 }
 
 function askToParse() {
@@ -150,14 +153,7 @@ function takeFiles(take) {
 async function textOf(file) {
   let stream = file.stream();
   if (file.name.endsWith(".gz")) stream = stream.pipeThrough(new DecompressionStream("gzip"));
-  const bytes = await new Response(stream).arrayBuffer();
-  const [first, second] = new Uint8Array(bytes);
-  const mark = { 0xfffe: "utf-16le", 0xfeff: "utf-16be" }[first * 256 + second];
-  try {
-    return new TextDecoder(mark ?? "utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return new TextDecoder("windows-1252").decode(bytes); // as many programs on Windows save text
-  }
+  return decoded(await new Response(stream).arrayBuffer());
 }
 
 async function ask(list) {
@@ -206,7 +202,8 @@ async function receive(list, mine) {
     if (!hasBegun) refuse("The list contains no sentences.");
   } finally {
     if (hasBegun && request === mine) {
-      show.end({ warnings: warnings ?? [], isComplete: warnings !== null });
+      const all = [list.warning ?? "", ...(warnings ?? [])].filter(Boolean);
+      show.end({ warnings: all, isComplete: warnings !== null });
     }
   }
 }

@@ -67,9 +67,13 @@ function bracketsOf({ best_index: own, constituents }, best) {
 
 const BRACKETS = ["sentence", "label", "start", "end", "probability", "start_char", "end_char", "text", "speaker"];
 
-/** A cell, quoted where necessary, on one line. */
+const FORMULA = /^[=+@-]./su;
+const NUMBER = /^[-+]?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?$/;
+
+/** A cell, quoted where necessary, on one line; with an apostrophe where a spreadsheet would compute it. */
 function cell(value) {
-  const text = String(value ?? "").trim().replace(/\s+/gu, " ");
+  const given = String(value ?? "").trim().replace(/\s+/gu, " ");
+  const text = FORMULA.test(given) && !NUMBER.test(given) ? `'${given}` : given;
   return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

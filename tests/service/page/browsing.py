@@ -87,6 +87,12 @@ def text_of(page: Page, selector: str) -> str:
 
 def drop(page: Page, name: str, content: bytes) -> None:
     """Drop a file on the page and wait for the answer."""
+    hand_over(page, name, content)
+    wait_for_all(page)
+
+
+def hand_over(page: Page, name: str, content: bytes) -> None:
+    """Drop a file on the page."""
     transfer = page.evaluate_handle(
         """([name, bytes]) => {
             const transfer = new DataTransfer();
@@ -97,7 +103,6 @@ def drop(page: Page, name: str, content: bytes) -> None:
     )
     page.dispatch_event("body", "dragover", {"dataTransfer": transfer})
     page.dispatch_event("body", "drop", {"dataTransfer": transfer})
-    wait_for_all(page)
 
 
 def move_slider(page: Page, weight: float) -> None:

@@ -6,14 +6,17 @@ import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import httpx
 import pytest
 
+from reranker.files.encoding import as_utf8, is_windows
+from reranker.files.table import delimited
 from tests.checkout import ROOT
-from tests.service.page.browsing import PATIENCE, drop, show_tree, text_of
+from tests.service.page.browsing import PATIENCE, drop, hand_over, show_tree, text_of
 from tests.service.servers import serving
 
 if TYPE_CHECKING:
@@ -110,6 +113,83 @@ def test_a_file_from_windows_is_read(page: Page, encoding: str) -> None:
     drop(page, "t.txt", f"{mark}It isn\u2019t here.\r\nWe saw the café.\r\n".encode(encoding))
     assert page.input_value("#text") == "It isn\u2019t here.\nWe saw the café.\n"
     assert page.locator("#sentences > li").count() == 2
+
+
+FILES = [
+    b"",
+    b"plain",
+    "Krak\u00f3w \u2013 caf\u00e9".encode("cp1252"),
+    "Caf\u00e9 caf\u00e9 ".encode() + b"\xe9 more",
+    "Caf\u00e9 ".encode() + b"\xe9 \xe8 and more of it",
+    b"caf\xe9 \x8d in no encoding",
+    b"one \xff byte",
+    b"\x00caf\xe9 in a file",
+    "\u043a\u0430\u0444\u0435".encode("koi8-r"),
+    b'<?xml version="1.0" encoding="ISO-8859-1"?><a>caf\xe9</a>',
+    b"\xef\xbb\xbfcaf\xe9 after a mark",
+    b"\xe9",
+    b"cut \xe2\x82",
+    b"cut \xf0\x9f\x98 here \xc0\xaf \xed\xa0\x80",
+    *(
+        bytes(Random(seed).choices(b"abcdefghijklm \xc3\xa9\xe2\x82\xac\xf3", k=12))
+        for seed in range(80)
+    ),
+]
+
+
+def test_a_file_is_read_by_the_page_as_by_the_commands(page: Page) -> None:
+    read = page.evaluate(
+        """async (files) => {
+            const { decoded } = await import("/page/decoding.js");
+            return files.map((bytes) => decoded(new Uint8Array(bytes)).text);
+        }""",
+        [[*content] for content in FILES],
+    )
+    expected = [as_utf8(content).decode("utf-8-sig", "replace") for content in FILES]
+    assert read == expected
+    assert sum(map(is_windows, FILES)) > 5
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "warning"),
+    [
+        (
+            "Krak\u00f3w.".encode("latin-1"),
+            "Krak\u00f3w.",
+            "t.txt is not UTF-8: read as Windows-1252.",
+        ),
+        ("Caf\u00e9 caf\u00e9 ".encode() + b"\xe9.", "Caf\u00e9 caf\u00e9 \ufffd.", ""),
+        ("Caf\u00e9.".encode(), "Caf\u00e9.", ""),
+    ],
+)
+def test_the_encoding_of_a_file_is_told(
+    page: Page, content: bytes, text: str, warning: str
+) -> None:
+    drop(page, "t.txt", content)
+    assert page.input_value("#text") == text
+    assert text_of(page, "#warnings").startswith(warning)
+    assert ("Windows" in text_of(page, "#warnings")) == bool(warning)
+
+
+def test_a_file_in_no_encoding_is_refused(page: Page) -> None:
+    for content in ("It is.".encode("utf-32"), "It is.".encode("utf-16") + b"\x00"):
+        page.fill("#text", "")
+        page.click("#parse")
+        page.locator("#message", has_text="Type a sentence").wait_for()
+        hand_over(page, "t.txt", content)
+        page.locator("#message", has_text="t.txt cannot be read.").wait_for()
+
+
+@pytest.mark.parametrize("text", ["=A1 runs.", "+1 more.", "-5 degrees here.", "@run, now."])
+def test_a_spreadsheet_computes_no_cell(page: Page, address: str, text: str) -> None:
+    show_tree(page, text)
+    accept = {"Accept": "text/tab-separated-values"}
+    body = {"text": text, "lm_weight": 1, "criterion": "perplexity"}
+    table = httpx.post(f"{address}/parse", json=body, headers=accept, timeout=PATIENCE).text
+    rows = [*csv.reader(io.StringIO(table), delimiter="\t")]
+    found = saved(page, "#save-brackets")
+    assert found == delimited(rows, with_commas=True)
+    assert f"'{text[0]}" in found
 
 
 def test_a_message_replaces_the_former_answer(page: Page) -> None:
