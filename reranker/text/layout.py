@@ -35,35 +35,11 @@ _LAST_WORD = re.compile(r"([^\W\d_]+)\.\Z")
 _NAME_BEGINNINGS = frozenset(
     [
         *("New", "North", "South", "East", "West", "Northern", "Southern", "Eastern", "Western"),
-        *(
-            "Great",
-            "United",
-            "San",
-            "Santa",
-            "Santo",
-            "Los",
-            "Las",
-            "El",
-            "La",
-            "Le",
-            "De",
-            "Saint",
-        ),
-        *(
-            "Mount",
-            "Lake",
-            "Fort",
-            "Port",
-            "Cape",
-            "Sir",
-            "Lord",
-            "Lady",
-            "Queen",
-            "King",
-            "Prince",
-        ),
-        *("Princess", "President", "Professor", "Doctor", "Captain", "Aunt", "Uncle", "van", "von"),
-        *("Van", "Von", "Prime", "Saudi", "Sri", "Costa", "Puerto", "Rio", "Buenos", "Hong"),
+        *("Great", "United", "San", "Santa", "Santo", "Los", "Las", "El", "La", "Le", "De"),
+        *("Mount", "Lake", "Fort", "Port", "Cape", "Sir", "Lord", "Lady", "Queen", "King"),
+        *("Prince", "Princess", "Prime", "President", "Professor", "Doctor", "Captain", "Aunt"),
+        *("Uncle", "Saint", "Van", "Von", "van", "von", "Saudi", "Sri", "Costa", "Puerto", "Rio"),
+        *("Buenos", "Hong"),
     ]
 )
 _WORD = re.compile(r"[\"'\u201c\u2018(\[]*\w*")
@@ -81,12 +57,14 @@ _CAPITALS = re.compile(r"[A-Z][A-Z.'\u2019-]+(?: [A-Z\d][A-Z\d.'\u2019-]*)*")
 _ROLES = frozenset(
     [
         *("answer", "caller", "chair", "court", "doctor", "guest", "host", "judge", "man", "woman"),
-        *("patient", "question", "speaker", "student", "teacher", "witness", "user"),
+        *("interviewer", "participant", "patient", "question", "respondent", "speaker", "student"),
+        *("teacher", "user", "witness"),
     ]
 )
 _LABELS = frozenset(
     [
         *map(str.lower, (*calendar.day_name, *calendar.month_name[1:])),
+        *map(str.lower, (*calendar.day_abbr, *calendar.month_abbr[1:])),
         *("pros", "cons", "verdict", "edit", "update", "todo", "ps", "nb", "re", "cc", "fyi"),
     ]
 )
@@ -119,6 +97,7 @@ _TAG = re.compile(
 _JOINERS = frozenset(["and", "or", "to", "...", "\u2026", "/", ",", "-"])
 _NEAR = 40  # characters that are looked at beside a tag
 _JOINED_BEFORE = re.compile(r"[\w.,:;!?>]\Z")
+_GOES_ON = re.compile(r"[^\S\n]+[a-z]")
 _JOINED_BEHIND = re.compile(r"[\w<]")
 
 
@@ -272,6 +251,8 @@ def _is_at_edge(text: str, tag: re.Match[str]) -> bool:
     sentence or has no space around it."""
     before = text[max(0, tag.start() - _NEAR) : tag.start()]
     behind = text[tag.end() : tag.end() + _NEAR]
+    if _GOES_ON.match(behind):  # <p> opens a paragraph.
+        return False
     if not before.rpartition("\n")[2].strip() or not behind.partition("\n")[0].strip():
         return True
     if tag["name"].lower() not in ("br", "hr", "p"):
@@ -371,6 +352,8 @@ def _is_speaker(turn: re.Match[str], layout: Layout) -> bool:
 def _is_name(text: str) -> bool:
     """Return whether a text before a colon is no heading: Methods, Monday, Pros."""
     words = text.lower().split()
+    if words[-1].isdigit():  # Speaker 2 is one, Chapter 2 is none
+        return words[0] in _ROLES and words[0] not in ("answer", "question")
     return words[0] in _ROLES or not any(
         word in _LABELS or end_table().is_word(word) for word in words
     )
