@@ -218,7 +218,7 @@ def test_headings_are_no_speakers(text: str) -> None:
         "It is std::vector<b> z here.",
         "The <p> tag opens a paragraph.",
         "<p> opens a paragraph.",
-        "It is so. <br> breaks a line.",
+        "Now: <br> breaks a line.",
         "Use <b> for bold text.",
         "Write <b> and </b> around it.",
         "Write (<br>) or <hr> for it.",
