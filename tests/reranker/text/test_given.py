@@ -54,6 +54,24 @@ def test_sentences_are_no_words(text: Any) -> None:
     warn_about_text(text)  # warnings are errors here
 
 
+def test_the_reading_of_speakers_is_chosen_and_told(tmp_path: Path) -> None:
+    talk = "Anna: It runs.\nBen: We saw.\nAnna: So?\n"
+    path = tmp_path / "talk.txt"
+    path.write_text(talk)
+    for text in (talk, path):
+        for speakers, names in ((None, "Anna Ben Anna"), (True, "Anna Ben Anna"), (False, "- - -")):
+            told: list[str] = []
+            found = [*sentences(text, speakers=speakers, report=told.append)]
+            assert " ".join(each.origin.speaker or "-" for each in found) == names
+            assert any("a transcript" in message for message in told) == (speakers is None)
+    told = []
+    found = [*sentences(["<b>It</b> runs.", "<i>We</i> saw."], report=told.append)]
+    assert [each.sentence.words for each in found] == [("It", "runs", "."), ("We", "saw", ".")]
+    assert told == ["text: mark-up such as <b> is left out"]
+    with pytest.raises(InputError, match="speakers"):
+        next(sentences(talk, speakers="no"))  # type: ignore[arg-type]
+
+
 def test_a_path_stands_for_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "It runs. We saw.\n\nSo (did) they.\n"
     path = tmp_path / "text.txt"
