@@ -76,9 +76,9 @@ def codec_of(name: str) -> str | None:
     return name if name in _CODECS else None
 
 
-def is_told() -> bool:
-    """Return whether a command was told the encoding of its files, whatever these declare."""
-    return _told is not None
+def told() -> str | None:
+    """Return the encoding that a command was told its files are in, whatever these declare."""
+    return _told
 
 
 def first_time(file: str) -> bool:

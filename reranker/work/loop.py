@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, Protocol, TypeVar
 
+from reranker.files.encoding import told
 from reranker.files.records import AnswerCounts
 
 logger = logging.getLogger(__name__)
@@ -159,7 +160,8 @@ def run(
         job.finished(sentence, facts)
 
     def identity() -> Identity:
-        return {"job": type(job).__name__, **job.identity(), **source.identity()}
+        reading: Identity = {} if told() is None else {"encoding": told()}
+        return {"job": type(job).__name__, **job.identity(), **source.identity(), **reading}
 
     with sink.opened(identity):
         try:

@@ -11,6 +11,7 @@ from reranker.commands import convert, nbest_flags, parser_flags, ranking_flags,
 from reranker.commands.arguments import add_restore, summary
 from reranker.commands.progress import Bar, message, rejection, status
 from reranker.errors import InputError
+from reranker.files.encoding import told
 from reranker.files.visible import counted
 from reranker.languages import ENGLISH
 from reranker.nbest import FORMATS, ReadOptions
@@ -212,7 +213,11 @@ def _restores(arguments: argparse.Namespace, ranking: RankSettings) -> bool:
 
 def _settings(arguments: argparse.Namespace, ranking: RankSettings | None) -> dict[str, Any]:
     """Return everything besides the file that answers depend on."""
-    reading = {"version": VERSION, **reading_identity(nbest_flags.options(arguments))}
+    reading = {
+        "version": VERSION,
+        "encoding": told(),
+        **reading_identity(nbest_flags.options(arguments)),
+    }
     if ranking is None:
         return {**reading, "to": arguments.to, "to_beam": arguments.to_beam}
     known = ranking.models.calibration if ranking.form.has_all_candidates else None
@@ -257,7 +262,7 @@ def _run(
     if arguments.text:
         words = arguments.words or convention_of(_language(arguments))
         options = TextSettings(arguments.form, words, arguments.longest)
-    reading = ShardReader(tuple(missing), absolute(arguments.out), options)
+    reading = ShardReader(tuple(missing), absolute(arguments.out), options, told())
     with connection.connected(arguments.address):
         least, most = arguments.actors
         # One that converts computes with one core.

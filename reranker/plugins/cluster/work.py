@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reranker.errors import RerankError
+from reranker.files.encoding import encoding
 from reranker.files.opening import file_sha256
 from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.parsers.choice import ParserChoice
@@ -52,12 +53,15 @@ class ShardReader:
     shards: tuple[Shard, ...]
     out: str
     options: ReadOptions | TextSettings
+    encoding: str | None = None
+    """The encoding that the command was told; None: found by the text."""
 
     def __call__(self, batch: Batch) -> Iterator[Batch]:
         """Yield the rows of the shards at these places; blocks that already have an undamaged part
         are not passed on."""
-        for place in map(int, batch["shard"]):
-            yield from self._rows(place, self.shards[place])
+        with encoding(self.encoding):
+            for place in map(int, batch["shard"]):
+                yield from self._rows(place, self.shards[place])
 
     def _rows(self, place: int, shard: Shard) -> Iterator[Batch]:
         storage = Storage(self.out)

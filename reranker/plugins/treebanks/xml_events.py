@@ -9,7 +9,7 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from reranker.errors import TreeError
-from reranker.files.encoding import is_told
+from reranker.files.encoding import told
 from reranker.files.text import MAX_LINE
 
 _MOST_OPEN = 100
@@ -101,7 +101,7 @@ class _Parser:
 def events(lines: Iterable[str], sentence: str) -> Iterator[Event | Fault]:
     """Yield the starts and ends of elements. For text that is not XML, yield the fault, and
     continue at the next line that begins a ``sentence``, in the same encoding."""
-    is_first, encoding = True, "utf-8" if is_told() else None
+    is_first, encoding = True, None if told() is None else "utf-8"
     parser: _Parser | None = _Parser(encoding)
     number = 0
     for number, line in enumerate(lines, 1):

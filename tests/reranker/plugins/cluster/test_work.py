@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -356,6 +357,22 @@ def test_text_becomes_what_rerank_parse_prints(
     assert record.counts["sentences"] == 4
     assert record.counts["faults"] == 1
     assert record.warnings == [f"{text}:4: byte 0xff is not UTF-8; U+FFFD is in its place"]
+
+
+@pytest.mark.parametrize("name", ["cp1250", "koi8_r", "utf_16"])
+def test_workers_read_in_the_encoding_that_the_command_was_told(name: str, tmp_path: Path) -> None:
+    text = (
+        "Krak\u00f3w \u0141\u00f3d\u017a."
+        if name != "koi8_r"
+        else "\u041c\u043e\u0441\u043a\u0432\u0430."
+    )
+    (tmp_path / "a.txt").write_bytes(text.encode(name))
+    wanted = shards(expanded([f"{tmp_path}/a.txt"]), ".mrg", {}, 10)
+    options = TextSettings("text", "gum", 200)
+    told = pickle.loads(pickle.dumps(ShardReader(tuple(wanted), str(tmp_path), options, name)))
+    lists, _ = told({"shard": [0]})
+    (sentence,) = pickle.loads(lists["content"][0])
+    assert sentence.origin.text == text
 
 
 def test_what_is_not_text_fails_alone(tmp_path: Path) -> None:

@@ -77,6 +77,21 @@ def test_counts_of_a_file_that_is_there_twice(order: str, tmp_path: Path, capsys
     assert main(["grep", "PP", str(tmp_path), "--count"]) == 0
 
 
+@pytest.mark.parametrize("other", [["--encoding", "latin2"], ["--encoding", "utf-8"], []])
+def test_a_run_is_resumed_only_in_its_encoding(
+    other: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    packed = gzip.compress("".join(f"(TOP (PP w{n}))\n" for n in range(3_000)).encode())
+    file = write(tmp_path / "t.mrg.gz", packed[: len(packed) * 2 // 3])
+    run = ["grep", "PP", file, "--out", str(tmp_path / "out")]
+    assert main([*run, "--encoding", "latin1"]) == 2  # it is cut
+    assert main([*run, "--resume", *other]) == 2
+    assert "encoding is " in capsys.readouterr().err
+    write(tmp_path / "t.mrg.gz", packed[: len(packed) * 2 // 3])
+    main([*run, "--resume", "--encoding", "iso8859-1"])
+    assert "resuming after sentence" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["tree", "file", "line", "id", "match", "before", "probability"])
 def test_a_name_in_a_pattern_is_no_second_column(
     name: str, tmp_path: Path, capsys: Capture
