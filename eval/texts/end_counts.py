@@ -25,10 +25,18 @@ from reranker.files.output import never, open_whole
 from reranker.files.text import read_lines
 from reranker.nbest.words import split_words
 from reranker.process.flags import positive, reporting_errors, script_parser
-from reranker.text.ends import KINDS, Left, next_word, possible_ends
+from reranker.text.ends import (
+    APART,
+    KINDS,
+    Left,
+    Right,
+    item_numbers,
+    next_word,
+    possible_ends,
+)
 from reranker.trees.treebank import read_treebank, treebank_files
 
-_WORD = re.compile(r"(?<![^\s\"'(])[^\W\d_]+(?![\w.])")
+_WORD = re.compile(r"(?<![^\s\"'(])[^\W\d_]+(?!\w|\.\w)(?:\.(?=\s\S))?")
 _WITHOUT_STOP = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*(?=[\s,;:])")
 _QUOTED = re.compile(r"(?:[,?!]\"|\",)\s(?=\S)")
 _SAID = re.compile(
@@ -52,6 +60,7 @@ _ALIKE = (
 )
 _ENDING_NONE = 2
 _AS_IF = 10  # occurrences
+_LEAST = 3  # occurrences within sentences
 _OPEN_CLASS = frozenset({"initial", "number", "letter"})
 _MOST_SCORE, _MOST_VERB = 3, 5
 _LOWER = 0.2  # how often a word begins a sentence that is common in lower case, beside others
@@ -101,13 +110,13 @@ class EndCounts:
             said = _SAID.match(sentence, match.end())
             verb = said["verb"] or said["inverted"] if said else None
             self.verbs[verb or next_word(sentence, match.end()).verb] += 1
+        items = item_numbers(sentence)
         for end in possible_ends(f"{sentence} x"):
-            if end.joined is None and not end.is_blank:
+            if end.joined is None and not end.is_blank and end.begin not in items:
                 right = next_word(sentence, end.place)
-                is_apart = right.kind == "quote" and not right.word  # it may close
                 if end.place > len(sentence):
                     self.lefts[end.left, "end"] += 1
-                elif not is_apart:
+                elif not _is_apart(end.left, right):
                     self.lefts[end.left, right.kind] += 1
 
     def rows(self, words: int) -> Iterator[tuple[str, ...]]:
@@ -135,11 +144,14 @@ class EndCounts:
         for (token, shape), each in counts.items():
             total, without = each.total(), self.without_stop[token]
             within = total - each["end"]
+            if token.endswith("!"):
+                # Any exclamation may be before lower case or a quote: "Oh! what".
+                within = each["capital"] + each["capitals"] + each["digit"] + each["part"]
             is_number = each["digit"] + each["part"] >= 5 and within >= total / 10
             is_one = within >= total / 5 and without < 5 * within
             is_often = within >= 20 and within >= 0.03 * total and without < 3 * within
             if (
-                within > 1
+                within >= _LEAST
                 and shape not in ("initial", "number")
                 and (is_number or is_one or is_often)
             ):
@@ -155,6 +167,11 @@ class EndCounts:
             share = _AS_IF / max(1, pooled.total())
             for token, each in members.items():
                 found[token] = each + Counter({key: round(share * n) for key, n in pooled.items()})
+        for token, each in found.items():
+            # "No. 5", but "No. He left": a common word is an abbreviation before numbers only.
+            if self.without_stop[token] >= 5 * (each.total() - each["end"]):
+                for kind in APART:
+                    each.pop(kind, None)
         return found
 
     def _shapes(self, tokens: Iterable[str], known: Iterable[str]) -> dict[str, Counter[str]]:
@@ -191,6 +208,17 @@ class EndCounts:
             if verb and number > 1
         }
         return {verb: score for verb, score in scores.items() if score >= 1.5}
+
+
+def _is_apart(left: Left, right: Right) -> bool:
+    """Return whether a mark within a sentence is one only by the spaces of a tokenised text: a
+    quote that may close, the two parts of a decimal; or the mark is between a word and the same
+    word: *Ha! Ha!*"""
+    return (
+        (right.kind == "quote" and not right.word)
+        or (right.kind == "digit" and left.shape.startswith("number"))
+        or left.token == f"{right.word}!"
+    )
 
 
 def _of_token(counts: Mapping[tuple[str, str], Counter[str]], token: str) -> Counter[str]:

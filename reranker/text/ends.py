@@ -20,7 +20,7 @@ _POSSIBLE_END = re.compile(
     r"(?P<space>[\s\ufeff\u200b]++)(?=\S)"
     # A mark without a space behind it: "He left.Then she came."
     rf"|(?<![^\W\d_])(?P<before>[^\W\d_]{{2,30}}+)(?P<joined>[.?!][)\]{_QUOTES}]*+)"
-    r"(?=(?P<after>[A-Z][a-z]{1,30}+)[\s,.!?'\u2019])"
+    r"(?=(?P<after>[A-Z][a-z]{1,30}+)(?:[\s,!?'\u2019]|\.(?!\w)))"
     r"|(?P<blank>\n[^\S\n]*+\n\s*+)(?=\S)"
 )
 _TOKEN = re.compile(r"[^\s(\[{\"\u201c\u2018\u2014\u2013/]*\Z")
@@ -49,6 +49,11 @@ _SPEAKER = re.compile(
     r"\s(?P<verb>[a-z]{2,20})\b"
 )
 _QUOTED = frozenset({'?"', '!"', '..."'})
+_NO_ABBREVIATIONS = frozenset({"Short", "short", "name", "word"})
+"""Shapes of tokens that seldom shorten a word, unless they are in the table."""
+_UNQUOTED = frozenset({"?", "!"})
+_PRONOUNS = frozenset({"I", "We", "He", "She", "They", "The"})
+_LEADS = 1.0  # the least score of a word that begins a new sentence behind a quotation
 FUNCTION_WORDS = frozenset(
     [
         *("the", "a", "an", "of", "to", "in", "on", "at", "by", "for", "with", "from", "into"),
@@ -66,6 +71,10 @@ Kind = Literal["lower", "capital", "capitals", "digit", "part", "bracket", "quot
 """The kind of the next word: in lower case, with a capital, with a capital as its next word has, a
 number, the name of a part (II, B, S3), an opening bracket, an opening quote, anything else."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+APART: frozenset[Kind] = frozenset({"capital", "capitals", "bracket", "quote"})
+"""Kinds of words that are no part of a quantity or of a numbered name."""
 
 
 class Left(NamedTuple):
@@ -160,7 +169,7 @@ def next_word(text: str, place: int) -> Right:
         return Right(word, "lower")
     part = _PART.match(text, place)
     if part is not None and (part.end() == found.end() or word == "A"):
-        return Right(word, "part")
+        return Right(f"{word}." if is_alone else word, "part")
     said = _SPEAKER.match(text, place)
     # "the U.S. No. 1", "Warner Bros. Pictures.": not the word that begins sentences
     kind: Kind = "capitals" if _CAPITAL.match(text, found.end()) else "capital"
@@ -254,15 +263,30 @@ class EndTable:
 
     def score(self, left: Left, right: Right) -> float:
         """Return the logarithm of the odds that a sentence ends between the two."""
-        if left.shape in _QUOTED and right.verb in self._verbs:
-            return -self._verbs[right.verb]  # "Where to?" I said.
-        score = self._odds(left, right.kind)
+        verb = self._said(left, right)
+        if verb is not None:
+            return -self._verbs[verb]
+        kind = right.kind
+        is_initial = right.word.endswith(".")
+        is_counted = left.token in self._tokens or left.shape not in _NO_ABBREVIATIONS
+        if kind == "part" and not is_initial and not is_counted:
+            kind = "capital"  # "I saw Bob. B is a letter.": unlike "in Fig. B", "Eur. J. Biol."
+        score = self._odds(left, kind)
         if right.kind in ("capital", "capitals"):
             known = self._words.get(right.word)
             score += self._unknown if known is None else min(_MOST, max(_LEAST, known))
             if known is None and left.shape.startswith("initial"):
                 score -= _NAME  # "We thank T. Carroll": names are rarely known
         return score
+
+    def _said(self, left: Left, right: Right) -> str | None:
+        """Return the verb of saying behind a question or exclamation, quoted or not."""
+        if left.shape in _UNQUOTED and right.word in self._verbs:
+            return right.word  # Who is it? asked Mary.
+        if left.shape not in _QUOTED or right.verb not in self._verbs:
+            return None
+        is_pronoun = self._words.get(right.word, 0) >= _LEADS and right.word not in _PRONOUNS
+        return None if is_pronoun else right.verb  # "Where to?" I said. / "Help!" Nobody answered.
 
     def is_word(self, token: str) -> bool:
         """Return whether this is a common word of letters, which no full stop shortens."""
@@ -271,10 +295,15 @@ class EndTable:
     def _odds_of(self, left: Left, kind: str) -> float:
         token = left.token
         counts = self._tokens.get(token)
-        if counts is None and len(token) > 1 and token.isupper():
+        is_unit = left.shape.endswith(" number") and token.islower()
+        is_number = self.is_word(token) and counts is not None and not any(map(counts.get, APART))
+        if kind in APART and (is_unit or is_number):
+            counts = None  # "Add 3 oz. Stir it.", "No. He left.": unlike "3 oz. flour", "No. 5"
+        elif counts is None and len(token) > 1 and token.isupper():
             counts = self._tokens.get(token.capitalize())
         if counts is None:
-            counts = self._shapes.get("known" if self.is_word(token) else left.shape, {})
+            is_known = self.is_word(token) and not (is_unit and kind == "lower")
+            counts = self._shapes.get("known" if is_known else left.shape, {})
             end, within = counts.get("end", 0) + 1.0, counts.get(kind, 0) + 0.5
         else:
             # A token may be before a kind of word that it was never seen before.

@@ -48,6 +48,23 @@ def split(text: str, table: EndTable | None = None) -> list[str]:
         "“Who is it?” Mrs. Hall called.|“Now!” John Smith shouted.|“No!”|"
         "Anna ran away.|“Yes.”|He did.",
         '"Good evening?" Mara asked.|"Good evening!" Finn replied.|"What?" the man asked.|We left.',
+        # units behind a number before a capital, and before what belongs to them
+        "Use 3 oz.|Bake it.|Cut 3 ft.|Stop.|Wait 5 sec.|Done.|Use 5 lb.|Serve.",
+        "Boil 2 qt.|Stir it.|Add 1 lb. flour and 3 oz. (85 g) butter.|It is 12 in. by 5 ft. wide.",
+        # a common word that is an abbreviation before numbers only
+        "No.|I do not.|Yes.|No.|Maybe.|He said no.|Mary left.|No.|[He left.]|See No. 5 and no. 7.",
+        # a stop before a digit
+        "He ran in 1990.|5 men died.|There were 30.|40 came.|I have $5.|10 more are due.",
+        "Sales rose 10%.|5 shops closed.|See No. 5.|6 men came in Oct. 2001 and on Jan. 5.",
+        # names before a letter that is a word
+        "I am Bob.|Q: Why?|I saw Bob.|B is a letter.|We saw Ann.|X was there.|See Fig. C here.",
+        # exclamations
+        "Come!|I am here.|Dah!|Bye.|Oh!|I see.|Hurrah!|We won.|Yahoo! Inc. paid.",
+        # whoever speaks, quoted or not, and a sentence that begins with a pronoun
+        "Who is it? asked Mary.|Stop! cried Anna.|Is it late? said Tom.|We left.",
+        '"Help!"|Nobody answered.|"Fire!"|Everyone ran.|"Now!" Mr. Lee cried.|"Why?" Tom asked.',
+        # a title behind an abbreviation that may end a sentence
+        "At 5 p.m. Mr. Smith came.|At 9 a.m. Dr. Who left.|At 3 p.m. Prof. Lee spoke.",
         # a sentence in lower case; no space; a citation; brackets
         "he went home.|then he slept.|is it true?|of course.",
         "It is so.[2]|Then it was not.[3][4]|We ran (so he said).|It rained.",
@@ -57,12 +74,26 @@ def test_kinds_of_ends(text: str) -> None:
     assert split(text.replace("|", " ")) == text.split("|")
 
 
-def test_a_mark_without_a_space_behind_it() -> None:
-    assert split("He left.Then she came. Use Node.js or A.B.Smith.") == [
-        "He left.",
-        "Then she came.",
-        "Use Node.js or A.B.Smith.",
+def test_numbers_of_items_end_nothing_and_other_numbers_do() -> None:
+    assert split("1. Lift it. 2. Turn it. How many? 3. Go.") == [
+        "1. Lift it.",
+        "2. Turn it.",
+        "How many?",
+        "3. Go.",
     ]
+    assert split("It is so. How many? 300. The men went.") == [
+        "It is so.",
+        "How many?",
+        "300.",
+        "The men went.",
+    ]
+
+
+def test_a_mark_without_a_space_behind_it() -> None:
+    text = (
+        "He left.|Then she came.|Stop!|Now go to Node.js or A.B.Smith or Call.System.Out.println."
+    )
+    assert split(text.replace(".|Then", ".Then").replace("|", " ")) == text.split("|")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +158,7 @@ def test_the_score_is_made_of_the_counts_of_both_words() -> None:
         ("5 men", Right("5", "digit")),
         ("II of", Right("II", "part")),
         ("A man", Right("A", "capital", "man")),
-        ("A. Man", Right("A", "part")),
+        ("A. Man", Right("A.", "part")),
         ("(so", Right("", "bracket")),
         ("\u201cSo", Right("So", "quote")),
         ("- x", Right("", "other")),
