@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from reranker.text.ends import end_table
+
 _TOP_LEVEL = (
     "com|org|net|edu|gov|mil|int|info|biz|io|ai|app|dev|me|tv|co|eu|uk|us|ca|au|nz|ie|de|at|ch|fr|"
     "es|it|nl|be|se|no|fi|dk|pl|cz|ru|jp|cn|in|br"
@@ -69,11 +71,22 @@ def _closes_bracket(text: str, place: int, face: str) -> bool:
 def _is_quote(text: str, begin: int, end: int) -> bool:
     """Return whether the apostrophe of a short word is a quote, because its counterpart is near."""
     if text[begin] == "'":
+        if text.startswith("'", end) and _OPENING.search(text, max(0, begin - _NEAR), begin):
+            return True  # 'one' and '10s'
         near = text[end - 1 : end + _NEAR]
         return text[end - 1] not in "Tt" and _is_more(_CLOSING, _OPENING, near)
     if text[begin] in "Yy":
         return False
+    word = text[begin : end - 1]
+    if word.endswith("in") and not _is_participle(word):
+        return True
     return _is_more(_OPENING, _CLOSING, text[max(0, begin - _NEAR) : begin + 1])
+
+
+def _is_participle(word: str) -> bool:
+    """Return whether a word is one without its last letter: *goin*, not *begin* or *Martin*."""
+    is_word = end_table().is_word
+    return is_word(f"{word}g") or (word[0].islower() and not is_word(word))
 
 
 def _is_more(one: re.Pattern[str], other: re.Pattern[str], text: str) -> bool:

@@ -82,6 +82,11 @@ def test_words_are_those_of_the_treebanks(text: str, gum: str | None, wsj: str |
         # but quotations
         ("He said 'round one' and 'till'.", "He said ' round one ' and ' till ' ."),
         ("He put 'it within' it.", "He put ' it within ' it ."),
+        ("begin' again, Martin' book", "begin ' again , Martin ' book"),
+        ("Berlin' and within' or Latin'", "Berlin ' and within ' or Latin '"),
+        ("Somethin' is comin', rainin'.", "Somethin' is comin' , rainin' ."),
+        ("'no' and '10s', 'yes' or '68'", "' no ' and ' 10s ' , ' yes ' or ' 68 '"),
+        ("the '10s' end in '68", "the '10s ' end in '68"),
         ("the dogs' tails, James' book", "the dogs ' tails , James ' book"),
         # clitics before clitics, and y'
         ("She'd've gone; I'll've, who'd've?", "She 'd 've gone ; I 'll 've , who 'd 've ?"),
