@@ -69,7 +69,7 @@ _LEAST_LOWER = 0.02  # a share of sentences: chat begins them in lower case more
 
 @dataclass
 class EndCounts:
-    """What was counted in texts."""
+    """Counts of tokens before marks, and of the words behind them, in texts."""
 
     sentences: int = 0
     lefts: Counter[tuple[Left, str]] = field(default_factory=Counter)

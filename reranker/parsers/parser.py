@@ -53,8 +53,7 @@ class ParserSettings:
     device: str = "cpu"  # of our own models, as in ``Reranker.load``
     precision: Precision = "fast"  # likewise
     is_certainty_wanted: bool = True
-    """Whether probabilities of brackets are wanted, which take the parser chart a tenth of its
-    time."""
+    """True if brackets need probabilities, which take a tenth of the chart parser's time."""
     # BLLIP's own default, 21, gains 0.6 F1.
     overparsing: int = option(10, "how thoroughly bllip searches; 21 takes three times as long")
 
@@ -78,8 +77,8 @@ MOST_CANDIDATES = 10_000
 CANDIDATES = 50
 """The number of trees that a parser proposes if ``ParserSettings.candidates`` is not set."""
 CHART_CANDIDATES = 20
-"""The same number for the parser chart: the best of 50 are not better, and take 1.5 times as long
-(docs/research/results.md)."""
+"""The number of trees that the chart parser proposes by default: the best of 50 is no better, and
+takes 1.5 times as long (docs/research/results.md)."""
 
 
 class Parser(Protocol):

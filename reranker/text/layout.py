@@ -186,7 +186,7 @@ def line_ends(text: str, layout: Layout) -> Iterator[int]:
             is_ended
             and width >= _NARROWEST
             and _is_full(above, below, width)
-            and not end_table().is_word(_WORD.match(below)[0])  # type: ignore[index]
+            and not _begins_with_word(below)
         ):
             yield place
 
@@ -330,9 +330,14 @@ def _goes_on(line: str) -> bool:
 def _is_cut_name(above: str, below: str) -> bool:
     """Return whether a name may be cut by the end of a line: New York, Lake Erie."""
     words = above.split()
-    if len(words) < 2 or words[-1] not in _NAME_BEGINNINGS:
-        return False
-    return not end_table().is_word(_WORD.match(below)[0])  # type: ignore[index]
+    is_begun = len(words) > 1 and words[-1] in _NAME_BEGINNINGS
+    return is_begun and not _begins_with_word(below)
+
+
+def _begins_with_word(line: str) -> bool:
+    """Return whether a line begins with a common word, behind quotation marks and brackets."""
+    first = _WORD.match(line)
+    return first is not None and end_table().is_word(first[0])
 
 
 def _is_full(above: str, below: str, width: int) -> bool:

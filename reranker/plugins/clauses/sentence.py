@@ -38,7 +38,7 @@ class SentenceClauses(NamedTuple):
     ``text``."""
 
     start: int = 0
-    """Where ``text`` starts in the file, in characters; 0 without a file."""
+    """The place of ``text`` in the file, in characters; 0 without a file."""
 
     def within(self, place: Range) -> Range:
         """Return a place of these clauses as characters of ``text``."""

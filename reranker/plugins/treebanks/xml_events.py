@@ -33,7 +33,7 @@ class Fault(NamedTuple):
 
     line: int
     is_of_sentence: bool
-    """Whether a sentence begins in that line, or the file ends too early; else nothing is lost."""
+    """True if the fault loses a sentence, which begins in that line or is cut by the file's end."""
     error: TreeError
 
 
