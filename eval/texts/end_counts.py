@@ -110,7 +110,7 @@ class EndCounts:
             said = _SAID.match(sentence, match.end())
             verb = said["verb"] or said["inverted"] if said else None
             self.verbs[verb or next_word(sentence, match.end()).verb] += 1
-        items = item_numbers(sentence)
+        items, _ = item_numbers(sentence)
         for end in possible_ends(f"{sentence} x"):
             if end.joined is None and not end.is_blank and end.begin not in items:
                 right = next_word(sentence, end.place)

@@ -43,10 +43,17 @@ _NUMBER = re.compile(
     r"(?P<item>\((?P<inner>\d{1,3})\)|(?P<outer>\d{1,3})(?P<sign>[.)]))"
     r"(?=\s++[\"'\u201c\u2018(]?[^\W\d])"
 )
+_LONE = 100  # A line that begins with a greater number may begin with an answer: "300. The men"
 _BEFORE_NUMBER = frozenset(f"{_MARKS}{_QUOTES}:;,)]}}")
 _SPEAKER = re.compile(
-    r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|(?:[A-Z][\w\u2019'-]{0,20}\.?\s){0,2}[A-Z][\w\u2019'-]{0,20})"
-    r"\s(?P<verb>[a-z]{2,20})\b"
+    r"(?:(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey"
+    r"|(?:[A-Z][\w\u2019'-]{0,20}\.?\s){0,2}[A-Z][\w\u2019'-]{0,20})"
+    r"\s(?P<verb>[a-z]{2,20})|I['\u2019](?P<clitic>m|d|ll|ve))\b"
+)
+# By 9 a.m. I had: a phrase that begins a sentence is none.
+_PHRASE = re.compile(
+    r"(?:\A|[.?!:\n]\s*|[\"'\u201c\u2018(])(?:After|At|Before|By|During|From|In|On|Since|Until)"
+    r"(?:\s[^\s,.?!]{1,20}){0,3}\s\Z"
 )
 _QUOTED = frozenset({'?"', '!"', '..."'})
 _NO_ABBREVIATIONS = frozenset({"Short", "short", "name", "word"})
@@ -120,14 +127,19 @@ def possible_ends(text: str) -> Iterator[PossibleEnd]:
             yield PossibleEnd(match.end(), match.start() - len(left.token), left)
 
 
-def item_numbers(text: str, starts: Collection[int] = (), turns: Collection[int] = ()) -> set[int]:
-    """Return the places of the numbers of a list's items: those at the beginning of a line, and
-    those that count on from such a number or from 1. Other numbers are words: *How many? 300. The
-    men went.* ``starts`` are places where sentences begin without a mark before them; ``turns`` are
-    beginnings of lines whose first words, a speaker's name, were taken out.
+def item_numbers(
+    text: str, starts: Collection[int] = (), turns: Collection[int] = (), last_number: int = 0
+) -> tuple[set[int], int]:
+    """Return the places of the numbers of a list's items, and the number that the next text may
+    count on from. Items are the numbers at the beginning of a line, from 100 on only if they count
+    on, and those that count on from such a number or from 1. Other numbers are words: *How many?
+    300. The men went.* ``starts`` are places where sentences begin without a mark before them;
+    ``turns`` are beginnings of lines whose first words, a speaker's name, were taken out;
+    ``last_number`` is the one that the text may count on from.
 
-    >>> sorted(item_numbers("Do this: 1. Lift it. 2. Ask: how many? 12. Go on. 3. Stop."))
-    [9, 21, 50]
+    >>> places, number = item_numbers("Do: 1. Lift it. 2. Ask: how many? 12. Go on. 3. Stop.")
+    >>> sorted(places), number
+    ([4, 16, 45], 3)
     """
     found: set[int] = set()
     last: tuple[int, str | None, int] | None = None
@@ -140,14 +152,16 @@ def item_numbers(text: str, starts: Collection[int] = (), turns: Collection[int]
             continue
         number, style = int(match["inner"] or match["outer"]), match["sign"]
         counts_on = last is not None and last[:2] == (number - 1, style)
-        if counts_on or (is_line and not is_turn):
-            found.add(place)
+        is_line = is_line and not is_turn
         if counts_on:
             assert last is not None
             found.add(last[2])
-        if place in found or number == 1:
+        is_item = number < _LONE or style != "." or number == last_number + 1
+        if counts_on or (is_line and is_item):
+            found.add(place)
+        if place in found or is_line or number == 1:
             last = number, style, place
-    return found
+    return found, last[0] if last else last_number
 
 
 def next_word(text: str, place: int) -> Right:
@@ -173,7 +187,8 @@ def next_word(text: str, place: int) -> Right:
     said = _SPEAKER.match(text, place)
     # "the U.S. No. 1", "Warner Bros. Pictures.": not the word that begins sentences
     kind: Kind = "capitals" if _CAPITAL.match(text, found.end()) else "capital"
-    return Right(f"{word}." if is_alone else word, kind, said["verb"] if said else "")
+    verb = said["verb"] or said["clitic"] if said else ""
+    return Right(f"{word}." if is_alone else word, kind, verb)
 
 
 def _left(text: str, match: re.Match[str]) -> Left:
@@ -248,16 +263,23 @@ class EndTable:
         """Yield the places in a text where sentences begin, the first left out. ``items`` are its
         ``item_numbers``, no sentences themselves."""
         if items is None:
-            items = item_numbers(text)
+            items, _ = item_numbers(text)
         for end in possible_ends(text):
             if end.is_blank:
                 is_end = True
             elif end.joined is not None:
-                is_end = all(word.capitalize() in self._words for word in end.joined)
+                # Unlike System.Out, an identifier
+                is_end = end.joined[0].islower() and all(
+                    word.capitalize() in self._words for word in end.joined
+                )
             elif end.begin in items:
                 is_end = False  # "2. The second one"
             else:
-                is_end = self.score(end.left, next_word(text, end.place)) > 0
+                right = next_word(text, end.place)
+                before = text[max(0, end.begin - _LONGEST) : end.begin]
+                is_end = self.score(end.left, right) > 0 and not (
+                    right.word == "I" and end.left.token in self._tokens and _PHRASE.search(before)
+                )
             if is_end:
                 yield end.place
 
@@ -274,9 +296,14 @@ class EndTable:
         score = self._odds(left, kind)
         if right.kind in ("capital", "capitals"):
             known = self._words.get(right.word)
+            if right.word == "I" and right.verb:
+                known = _MOST  # "We met on Mon. I left": behind an abbreviation, a subject
             score += self._unknown if known is None else min(_MOST, max(_LEAST, known))
             if known is None and left.shape.startswith("initial"):
                 score -= _NAME  # "We thank T. Carroll": names are rarely known
+            elif known is None and left.shape == "...":
+                # "He waited... Paris was far.", "It was... Paris."
+                score += _NAME if right.verb and not is_initial else -_NAME
         return score
 
     def _said(self, left: Left, right: Right) -> str | None:

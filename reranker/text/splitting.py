@@ -128,6 +128,7 @@ def stretches(
     speaker: str | None = None
     source = iter(pieces)
     is_last = is_marked = False
+    item = 0
     while not is_last:
         piece = next(source, None)
         is_last = piece is None
@@ -143,7 +144,7 @@ def stretches(
             layout = _found(text + "".join(ahead), speakers, report)
             source = chain(ahead, source)
         block = _block(text, layout, form, speaker, start, line, is_whole, spaces)
-        taken, is_cut = yield from _sentences(block, is_cut, ends_in, layout)
+        taken, is_cut, item = yield from _sentences(block, is_cut, ends_in, layout, item)
         speaker = block.speaker_at(max(0, taken - 1))
         text, start = text[taken:], start + taken
         line += block.text.count("\n", 0, taken)
@@ -203,10 +204,12 @@ def _sentences(
     is_cut: bool,
     ends_in: Callable[[str, Collection[int]], Iterator[int]],
     layout: Layout | None,
-) -> Generator[Stretch, None, tuple[int, bool]]:
+    item: int,
+) -> Generator[Stretch, None, tuple[int, bool, int]]:
     """Yield the sentences of a block; ``is_cut`` says that the block begins inside a sentence that
-    was cut. Return the number of characters consumed, and whether the rest begins inside a cut
-    sentence."""
+    was cut, and ``item`` is the number of a list's item before the block. Return the number of
+    characters consumed, whether the rest begins inside a cut sentence, and the last item's
+    number."""
     text = block.read
     ends = [len(text)]
     items: Collection[int] = ()
@@ -215,7 +218,7 @@ def _sentences(
         found = set(spoken)
         if layout is not None and not layout.joins:
             found.update(line_ends(text, layout))
-        items = item_numbers(text, found, spoken)
+        items, item = item_numbers(text, found, spoken, item)
         found.update(ends_in(text, items))
         ends = [*sorted(found - {0}), len(text)]
     begin = 0
@@ -226,7 +229,7 @@ def _sentences(
         end = last_break(text, begin, begin + LONGEST)
         yield from block.part(begin, end, True, items)
         begin, is_cut = end, True
-    return begin, is_cut
+    return begin, is_cut, item
 
 
 def last_break(text: str, begin: int, end: int) -> int:

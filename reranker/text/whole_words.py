@@ -42,6 +42,27 @@ ADDRESS = re.compile(_ADDRESS)
 _WHOLE = re.compile(rf"{_ADDRESS}|{_NAME}|(?P<face>{_FACE})|(?P<short>{_SHORT})")
 _OPENING = re.compile(r"(?<!\w)'(?=\w)(?!(?i:em|cause|cuz|t[iw]|till?|bout|round|n|\d\ds?)\b)")
 _CLOSING = re.compile(r"(?<=[^\Ws])(?<!in)'(?!\w)|(?<=[.,?!])'(?!\w)")
+# Participles have a vowel in front of "in", and no "a" at the end of their verb.
+_VERB = re.compile(r"\w*[aeiouy]\w*(?<!a)in\Z", re.IGNORECASE)
+_NOUNS = frozenset(
+    [
+        *(
+            "admin",
+            "basin",
+            "bulletin",
+            "cabin",
+            "chagrin",
+            "coffin",
+            "cousin",
+            "cumin",
+            "dolphin",
+            "goblin",
+        ),
+        *("griffin", "gremlin", "heroin", "insulin", "javelin", "login", "margin", "merlin"),
+        *("muffin", "napkin", "origin", "penguin", "plugin", "protein", "pumpkin", "raisin"),
+        *("resin", "robin", "ruin", "satin", "toxin", "urchin", "violin", "virgin", "vitamin"),
+    ]
+)
 _NEAR = 200  # characters in which the other quote of a quotation is searched
 
 
@@ -84,7 +105,10 @@ def _is_quote(text: str, begin: int, end: int) -> bool:
 
 
 def _is_participle(word: str) -> bool:
-    """Return whether a word is one without its last letter: *goin*, not *begin* or *Martin*."""
+    """Return whether a word is one without its last letter: *goin*, not *begin*, *cabin* or
+    *Martin*."""
+    if word in _NOUNS or not _VERB.match(word):
+        return False
     is_word = end_table().is_word
     return is_word(f"{word}g") or (word[0].islower() and not is_word(word))
 

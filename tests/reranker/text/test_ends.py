@@ -65,6 +65,14 @@ def split(text: str, table: EndTable | None = None) -> list[str]:
         '"Help!"|Nobody answered.|"Fire!"|Everyone ran.|"Now!" Mr. Lee cried.|"Why?" Tom asked.',
         # a title behind an abbreviation that may end a sentence
         "At 5 p.m. Mr. Smith came.|At 9 a.m. Dr. Who left.|At 3 p.m. Prof. Lee spoke.",
+        # a subject behind an abbreviation, unless a phrase begins the sentence
+        "I came on Mon.|I left early.|We met in Oct.|I'm sure.|We live on Elm St.|I'd move.",
+        "On Mon. I left.|He moved to the U.S.|I did, too.|By 9 a.m. I had eaten.|He left at 9 a.m.|"
+        "I slept.",
+        # an ellipsis before a name, which is a sentence's subject or no sentence
+        "He waited...|Paris was far.|It was... Paris.|We saw… Anna!|I slept…|Tom snored.",
+        # identifiers with a dot
+        "See System.Out now.|Call Math.Round here.|Use Window.Open or not.",
         # a sentence in lower case; no space; a citation; brackets
         "he went home.|then he slept.|is it true?|of course.",
         "It is so.[2]|Then it was not.[3][4]|We ran (so he said).|It rained.",

@@ -78,6 +78,12 @@ Head of Sales
         ("It has steps. 1. Lift it! 2. Turn it? 3. Stop.", "It has steps.|Lift it!|Turn it?|Stop."),
         # but not those of other numbers
         ("How many? 300. The men went.", "How many?|300.|The men went."),
+        # an answer alone in front of a line, unlike a number that counts on
+        ("300. The men went.", "300.|The men went."),
+        ("How many came?\n250. The rest stayed.", "How many came?|250.|The rest stayed."),
+        ("99. We pay.\n\n100. They pay.\n\n101. All pay.", "We pay.|They pay.|All pay."),
+        ("150. Lift it.\n151. Turn it.\n\n152. Go.", "Lift it.|Turn it.|Go."),
+        ("(300) Lift it.\n\n412) Go.", "Lift it.|Go."),
         ("What is 2 + 2? 4. That is right.", "What is 2 + 2?|4.|That is right."),
         ("How old are you? 12. And you?", "How old are you?|12.|And you?"),
         ("Which one? (2) He took it.", "Which one?|(2) He took it."),

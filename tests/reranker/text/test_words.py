@@ -83,6 +83,8 @@ def test_words_are_those_of_the_treebanks(text: str, gum: str | None, wsj: str |
         ("He said 'round one' and 'till'.", "He said ' round one ' and ' till ' ."),
         ("He put 'it within' it.", "He put ' it within ' it ."),
         ("begin' again, Martin' book", "begin ' again , Martin ' book"),
+        ("the captain' hat, cabin' and raisin'", "the captain ' hat , cabin ' and raisin '"),
+        ("hollerin', dyin', bein', chillin'", "hollerin' , dyin' , bein' , chillin'"),
         ("Berlin' and within' or Latin'", "Berlin ' and within ' or Latin '"),
         ("Somethin' is comin', rainin'.", "Somethin' is comin' , rainin' ."),
         ("'no' and '10s', 'yes' or '68'", "' no ' and ' 10s ' , ' yes ' or ' 68 '"),
