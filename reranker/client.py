@@ -40,6 +40,7 @@ from reranker.nbest.words import printable
 from reranker.ranking import Ranked, Ranking, Weighing
 from reranker.ranking.rankings import Rankings
 from reranker.text.given import GivenText, checked_text, warn_about_text
+from reranker.text.splitting import TextForm
 from reranker.trees import Tree
 from reranker.trees.tree import short_repr
 
@@ -203,16 +204,19 @@ class _Service(ABC):
         lm_weight: float | None = None,
         top: int | None = None,
         speakers: bool | None = None,
+        form: TextForm = "text",
     ) -> ClientRequest[Rankings]:
         """Return a ranking for each sentence of a text, as ``Reranker.parse`` does, with the
         service's parser. The text is running text, a list of sentences, or a list of lists of
-        words.
+        words; ``form`` is that of running text.
 
         Offsets in ``origin`` count from the start of the text, of the sentence's own string, or of
         its words with a space between them. Raises ServiceError; its ``code`` is ``no-parser`` if
         the service has no parser.
         """
         body = {**_text(text), **_weights(weighing, lm_weight), "return_brackets": True}
+        if form != "text":
+            body["form"] = form
         if speakers is not None:
             body["speakers"] = speakers
         if top is not None:

@@ -29,16 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser, number: str) -> None:
     form.add_argument("--tokens", dest="form", action="store_const", const="tokens", help=text)
     text = "running text whose ends of lines end no sentence"
     form.add_argument("--prose", dest="form", action="store_const", const="prose", help=text)
-    text = (
-        "names before a colon at the beginning of a line are speakers, not words (default: found "
-        "by the text)"
-    )
-    parser.add_argument("--speakers", action=argparse.BooleanOptionalAction, help=text)
     add_words(parser)
 
 
 def add_words(parser: argparse.ArgumentParser, scope: str = "") -> None:
-    """Add ``--words``; ``scope`` begins its help text, for example "for text: "."""
+    """Add ``--words`` and ``--speakers``; ``scope`` begins their help texts, for example "for text:
+    "."""
     text = (
         f"{scope}how to split words. gum: as GUM, CRAFT and OntoNotes 5 (hyphens and slashes are "
         "words); wsj: as the Wall Street Journal's treebank (they are not; quotes become `` and "
@@ -46,11 +42,16 @@ def add_words(parser: argparse.ArgumentParser, scope: str = "") -> None:
         "words; characters: each Chinese character (default: depends on the language)"
     )
     parser.add_argument("--words", choices=CONVENTIONS, help=text)
+    text = (
+        f"{scope}names before a colon at the beginning of a line are speakers, not words (default: "
+        "found by the text)"
+    )
+    parser.add_argument("--speakers", action=argparse.BooleanOptionalAction, help=text)
 
 
 def settings(arguments: argparse.Namespace) -> TextSettings:
     """Return the settings that the flags describe; a command may lack some of the flags."""
     form = getattr(arguments, "form", "text")
     form = cast(TextForm, form if form in get_args(TextForm) else "text")
-    speakers = getattr(arguments, "speakers", None)
-    return TextSettings(form, arguments.words, arguments.longest, arguments.jobs, speakers)
+    words, longest, jobs = arguments.words, arguments.longest, arguments.jobs
+    return TextSettings(form, words, longest, jobs, arguments.speakers)

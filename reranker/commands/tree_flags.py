@@ -4,7 +4,9 @@ from flags to answers."""
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, get_args
 
 from reranker.commands import nbest_flags, parser_flags, text_flags
 from reranker.commands.arguments import add_output, destination
@@ -12,9 +14,16 @@ from reranker.commands.progress import ProgressBar
 from reranker.outputs.form import Form
 from reranker.parsers.parser import CANDIDATES
 from reranker.process.flags import number_from
+from reranker.text.splitting import Reading, TextForm
 from reranker.work import loop
 from reranker.work.sinks import Destination, TextSink
 from reranker.work.tree_files import TreeFiles, TreeJob, TreeSettings
+
+_CHOICES: Mapping[Reading, str] = {
+    "prose": "--as prose",
+    "sentences": "--as sentences",
+    "no speakers": "--no-speakers",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,13 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("files", nargs="+", metavar="FILE", help=text)
     text = (
-        "what the files have: trees, running text, one sentence per line, or the same with a "
-        "space between words (tokens) (default: detected for each file; n-best lists: --format)"
+        "what the files have: trees, running text, the same with lines broken anywhere (prose), "
+        "one sentence per line, or the same with a space between words (tokens) (default: "
+        "detected for each file; n-best lists: --format)"
     )
     add(
         "--as",
         dest="form",
-        choices=("auto", "trees", "text", "sentences", "tokens"),
+        choices=("auto", "trees", *get_args(TextForm)),
         default="auto",
         help=text,
     )
@@ -51,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def groups(everyday: str) -> dict[str, str]:
     """Return a command's groups of flags, given its most used flags."""
-    others = "--words --format --tokens --repair --no-repair --beam"
+    others = "--words --speakers --format --tokens --repair --no-repair --beam"
     return {
         "everyday flags": everyday,
         "input": " ".join(flag for flag in others.split() if flag not in everyday.split()),
@@ -66,7 +76,7 @@ def open_files(arguments: argparse.Namespace) -> TreeFiles:
     settings = TreeSettings(
         arguments.form,
         nbest_flags.options(arguments),
-        text_flags.settings(arguments),
+        replace(text_flags.settings(arguments), choices=_CHOICES),
         parser_flags.choice(arguments),
         arguments.temperature,
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reranker.errors import InputError, TreeError
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import Gold, f1
+from reranker.files.text import encoding_fault
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import Name, TreeText, named, read_sentences
 
@@ -80,10 +81,8 @@ class GoldTrees:
 
 def _not_a_gold_tree(place: TreeText, error: TreeError) -> str:
     """Return the error for a line that is not a gold tree; quote nothing from a binary file."""
-    try:
-        place.text.encode()
-    except UnicodeEncodeError:
-        return "not a gold tree: not UTF-8 text"
+    if fault := encoding_fault(place.text):
+        return f"not a gold tree: {fault}"
     return f"not a gold tree: {error}: {place.text[:60]!r}"
 
 

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Self, cast
 import zstandard
 
 from reranker.errors import InputError
-from reranker.files.encoding import AsUtf8, first_time
+from reranker.files.encoding import AsUtf8, first_time, told
 from reranker.files.opening import open_file, shown_path
 
 if TYPE_CHECKING:
@@ -37,12 +37,14 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def encoding_fault(text: str) -> str | None:
-    """Return the fault of the first character that cannot be written as UTF-8, or None."""
+    """Return the fault of the first character that cannot be written as UTF-8, or None. Such a
+    character stands for a byte that is not in the encoding of the file."""
     surrogate = None if text.isascii() else SURROGATE.search(text)
     if surrogate is None:
         return None
     byte = ord(surrogate[0]) - 0xDC00
-    return f"byte 0x{byte:02x} is not UTF-8" if byte >= 0x80 else "half a surrogate pair"
+    name = (told() or "UTF-8").replace("_", "-")
+    return f"byte 0x{byte:02x} is not {name}" if byte >= 0x80 else "half a surrogate pair"
 
 
 class TextFile:

@@ -105,7 +105,7 @@ class NumberedLines:
         any."""
         if not self.damage:
             return []
-        problem = ("truncated", f"the file is cut short: {self.damage}")
+        problem = ("truncated", f"the file cannot be read to its end: {self.damage}")
         return [RawCandidate(self._number, "", problem=problem)]
 
     def __iter__(self) -> Iterator[tuple[int, str]]:

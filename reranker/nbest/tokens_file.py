@@ -45,7 +45,7 @@ def read_sentences(path: str | os.PathLike[str] | TextFile) -> Iterator[Sentence
                 else:
                     yield Sentence(tuple(map(escaped, tokens)))
         if file.damage:
-            raise InputError(f"{file.name} is cut short: {file.damage}")
+            raise InputError(f"{file.name} cannot be read to its end: {file.damage}")
 
 
 def _lines(file: TextFile) -> Iterator[tuple[int, str]]:

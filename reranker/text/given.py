@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, get_args
 
@@ -19,7 +19,7 @@ from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable, split_words
 from reranker.text.conventions import CONVENTIONS, Convention
 from reranker.text.reading import Text, TextSentence, other_than_text
-from reranker.text.splitting import TextForm
+from reranker.text.splitting import Reading, TextForm
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +32,12 @@ _PUNCTUATION = re.compile(r"[^\w\s]+")
 _END = re.compile(r"\w[.!?]$")
 _EXAMINED = 200  # the sentences of a list whose kind is examined
 _BYTE_ORDER_MARK = "\ufeff"
+_CHOICES: Mapping[Reading, str] = {
+    "prose": "form 'prose'",
+    "sentences": "form 'sentences'",
+    "no speakers": "speakers false",
+}
+"""The options of Python's functions and of requests that choose readings."""
 _log = partial(logger.info, "%s")
 
 
@@ -93,7 +99,8 @@ def sentences(
     decides. ``report`` is called with messages about the layout of a text, and with the first one
     about a list.
 
-    Raises InputError for anything but a text, for an unknown form or convention, and if ``longest``
+    Raises InputError for anything but a text, for an unknown form or convention, for speakers in
+    tokens, and if ``longest``
     is not a positive integer; KindError for text that looks like another kind of file.
     """
     for name, value, known in (
@@ -105,6 +112,8 @@ def sentences(
     positive("longest", longest)
     if speakers not in (None, True, False):
         raise InputError(f"speakers must be True, False or None, got {speakers!r:.40}")
+    if speakers and form == "tokens":
+        raise InputError("speakers is not for form 'tokens', which are all words")
     told: list[str] = []
 
     def tell(message: str) -> None:
@@ -119,12 +128,13 @@ def sentences(
         errors = "surrogateescape" if has_bytes else "strict"
         content = (text if has_bytes else printable(text)).encode("utf-8", errors)
         file = TextInMemory(content, "text")
-        options: dict[str, Any] = {"speakers": speakers, "report": tell}
+        options: dict[str, Any] = {"speakers": speakers, "report": tell, "choices": _CHOICES}
         return iter(Text([file], form, convention, longest, is_known=is_known, **options))
 
     given = checked_text(text)
     if isinstance(given, os.PathLike):
-        yield from Text([given], form, convention, longest, speakers=speakers, report=report)
+        options: dict[str, Any] = {"speakers": speakers, "report": report, "choices": _CHOICES}
+        yield from Text([given], form, convention, longest, **options)
         return
     if isinstance(given, str):
         yield from read(given, form, is_known=False)

@@ -4,7 +4,7 @@ trees and n-best lists."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from reranker.nbest.dialects.registry import recognise_by_a_line
 from reranker.nbest.words import printable
 from reranker.text.conventions import Convention
 from reranker.text.marked import is_marked, marked_sentences
-from reranker.text.splitting import LONGEST, Stretch, TextForm, stretches
+from reranker.text.splitting import CHOICES, LONGEST, Reading, Stretch, TextForm, stretches
 from reranker.text.words import fault, given_words, split_into_words
 from reranker.trees.tree import short_repr
 
@@ -82,15 +82,17 @@ class Text:
         is_known: bool = False,
         speakers: bool | None = None,
         report: Callable[[str], None] | None = None,
+        choices: Mapping[Reading, str] = CHOICES,
     ) -> None:
         """Open the texts. Sentences of more than ``longest`` words have a ``problem``;
         ``speakers`` is None if the text decides whether the names of speakers are there;
-        ``report`` is called with messages about the layout. Raises InputError for a file that
+        ``report`` is called with messages about the layout, in which ``choices``
+        choose other readings. Raises InputError for a file that
         cannot be opened, now or when it is read; unless ``is_known``, raises KindError for a file
         that is not text, now or at the place where it stops being text."""
         self._is_known = is_known
         self._form, self._longest, self._convention = form, longest, convention
-        self._speakers, self._report = speakers, report
+        self._speakers, self._report, self._choices = speakers, report, choices
         self._files: list[str | os.PathLike[str] | TextFile] = []
         self._sizes: list[int | None] = []
         self._open: TextFile | None = None
@@ -139,7 +141,9 @@ class Text:
                     report("sentences are between <s> and </s>, their words between spaces")
                     found = marked_sentences(pieces)
                 else:
-                    split = stretches(pieces, form, self._convention, self._speakers, report)
+                    split = stretches(
+                        pieces, form, self._convention, self._speakers, report, self._choices
+                    )
                     found = ((stretch, None) for stretch in split)
                 for stretch, problem in found:
                     line = stretch.line
@@ -152,7 +156,7 @@ class Text:
             self._bytes = 0
             if file.damage:
                 origin = Origin(printable(file.name), line + 1, "", ())
-                problem = f"the file is cut short: {file.damage}"
+                problem = f"the file cannot be read to its end: {file.damage}"
                 yield TextSentence(Sentence(()), origin, problem, position=self._read)
 
     def _counted(self, file: TextFile) -> Iterator[str]:

@@ -122,6 +122,8 @@ def _read(path: str | os.PathLike[str]) -> Iterator[Line]:
                 outside = outside or number
             yield (mark,) if mark else tokens_of(words, known)
         if file.damage is not None:
-            raise InputError(f"{file.name}:{number + 1}: the file is cut short: {file.damage}")
+            raise InputError(
+                f"{file.name}:{number + 1}: the file cannot be read to its end: {file.damage}"
+            )
     if opened:
         raise InputError(f"{file.name}:{opened}: <article> without </article>")

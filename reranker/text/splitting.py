@@ -6,7 +6,7 @@ import logging
 import re
 import string
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from itertools import chain
 from operator import attrgetter
 from typing import Literal, NamedTuple
@@ -29,6 +29,15 @@ from reranker.text.layout import (
 TextForm = Literal["text", "prose", "sentences", "tokens"]
 """Running text; running text whose ends of lines end no sentence; one sentence per line; one
 sentence per line with a space between words."""
+
+Reading = Literal["prose", "sentences", "no speakers"]
+"""A reading of a text that can be chosen instead of the one that was found."""
+CHOICES: Mapping[Reading, str] = {
+    "prose": "--prose",
+    "sentences": "--sentences",
+    "no speakers": "--no-speakers",
+}
+"""The flags of `rerank parse` that choose readings."""
 
 LONGEST = 1 << 15
 """Characters of a sentence; a longer one is cut."""
@@ -106,6 +115,7 @@ def stretches(
     convention: Convention = "gum",
     speakers: bool | None = None,
     report: Callable[[str], None] | None = None,
+    choices: Mapping[Reading, str] = CHOICES,
 ) -> Iterator[Stretch]:
     """Yield the sentences of a text that arrives in lines, long ones in pieces
     (``TextFile.pieces``).
@@ -114,7 +124,8 @@ def stretches(
     but not at semicolons, and at full stops without a space behind them, as in Chinese. A blank
     line ends a sentence, too, and so may an end of a line (``text/layout.py``); the layout is
     found in the beginning of the text, before the first paragraph for which it matters, and
-    ``report`` is called with a message about it. In a paragraph too long for memory, all sentences
+    ``report`` is called with a message about it, in which ``choices`` choose other
+    readings. In a paragraph too long for memory, all sentences
     but the last are yielded before the rest is read.
     """
     # A no-break space between given words is a word.
@@ -141,7 +152,7 @@ def stretches(
             report(f"mark-up such as {found[0][0]:.40} is left out")
         if layout is None and (speakers or is_doubtful(masked(text, Layout()))):
             ahead = _sample(source, LONGEST - len(text))
-            layout = _found(text + "".join(ahead), speakers, report)
+            layout = _found(text + "".join(ahead), speakers, report, choices)
             source = chain(ahead, source)
         block = _block(text, layout, form, speaker, start, line, is_whole, spaces)
         taken, is_cut, item = yield from _sentences(block, is_cut, ends_in, layout, item)
@@ -160,7 +171,12 @@ def _sample(pieces: Iterator[str], most: int) -> list[str]:
     return taken
 
 
-def _found(sample: str, speakers: bool | None, report: Callable[[str], None] | None) -> Layout:
+def _found(
+    sample: str,
+    speakers: bool | None,
+    report: Callable[[str], None] | None,
+    choices: Mapping[Reading, str],
+) -> Layout:
     """Find the layout, and report it."""
     sample = masked(sample, Layout(), line=" ")
     layout = layout_of(sample, speakers)
@@ -171,12 +187,14 @@ def _found(sample: str, speakers: bool | None, report: Callable[[str], None] | N
             name = next(turns(sample, layout)).speaker
             report(
                 f"a transcript: names such as {name!r:.40} are speakers, and marks such as "
-                "[laughter] are left out (--no-speakers: words)"
+                f"[laughter] are left out ({choices['no speakers']}: words)"
             )
     elif layout.width is not None:
-        report("lines are those of prose, broken anywhere (--sentences: one sentence a line)")
+        other = f"{choices['sentences']}: one sentence a line"
+        report(f"lines are those of prose, broken anywhere ({other})")
     elif has_doubtful_break(sample):
-        report("ends of lines end sentences where the next line begins one (--prose: they do not)")
+        other = f"{choices['prose']}: they do not"
+        report(f"ends of lines end sentences where the next line begins one ({other})")
     return layout
 
 

@@ -44,6 +44,7 @@ def given_trees(
     parser: Parser | str,
     parser_model: str,
     temperature: float | None = None,
+    speakers: bool | None = None,
 ) -> Iterator[TreeSentence]:
     """Yield the trees of each sentence. Sentences that are not parsed, unusable trees and
     characters that are replaced are logged, as by the commands; a text in another language than the
@@ -65,15 +66,15 @@ def given_trees(
         options["candidates"] = CANDIDATES
     chosen = kept_parser(parser, **options)
     trees = ParsedTrees(temperature_of(chosen) if temperature is None else temperature)
-    lists = ParsedLists(chosen, with_warnings(_read(text, form, words), chosen), 1)
+    lists = ParsedLists(chosen, with_warnings(_read(text, form, words, speakers), chosen), 1)
     for number, nbest in enumerate(lists, 1):
         yield trees.of(nbest, number)
 
 
 def _read(
-    text: str | os.PathLike[str], form: TextForm, words: Convention
+    text: str | os.PathLike[str], form: TextForm, words: Convention, speakers: bool | None
 ) -> Iterator[TextSentence]:
-    for sentence in sentences_of(text, form, words):
+    for sentence in sentences_of(text, form, words, speakers=speakers):
         if sentence.warning:
             logger.warning("%s", sentence.warning)
         yield sentence

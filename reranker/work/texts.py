@@ -6,8 +6,8 @@ import glob
 import itertools
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from reranker.process.machine import available_cores
 from reranker.ranking import Ranking
 from reranker.text.conventions import Convention, convention_of
 from reranker.text.reading import CUT, Text, TextSentence, refuse_other_than_text
-from reranker.text.splitting import LONGEST, TextForm
+from reranker.text.splitting import CHOICES, LONGEST, Reading, TextForm
 from reranker.work.loop import Identity, Source
 from reranker.work.nbest_files import log_rejected
 
@@ -45,12 +45,14 @@ class TextSettings:
     """Parsers at once; None: one for each core."""
     speakers: bool | None = None
     """Whether names before turns are speakers; None: found by the text."""
+    choices: Mapping[Reading, str] = field(default_factory=lambda: CHOICES)
+    """The flags that messages name."""
     refuses_faults: bool = False
     """True: a sentence in which characters would be replaced is not parsed."""
 
     def __post_init__(self) -> None:
         if self.speakers and self.form == "tokens":
-            raise InputError("--speakers is not for --tokens, which are all words")
+            raise InputError("--speakers is not for tokens, which are all words")
 
 
 def text_paths(names: Sequence[str]) -> list[str]:
@@ -135,6 +137,7 @@ class TextSentences(Source[TextSentence]):
             settings.longest,
             speakers=settings.speakers,
             report=partial(logger.info, "%s"),
+            choices=settings.choices,
         )
         self._position = self.faults = 0
         """Sentences in which characters were replaced."""

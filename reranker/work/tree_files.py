@@ -30,7 +30,7 @@ from reranker.work.parses import Parses, from_nbest, has_every_score
 from reranker.work.texts import ParsedText, TextSettings, UnparsedSentences
 
 File = str | TextFile  # the name of a file or, if it can be read only once, the opened file
-FileForm = Literal["auto", "trees", "text", "sentences", "tokens"]
+FileForm = Literal["auto", "trees"] | TextForm
 A = TypeVar("A")
 logger = logging.getLogger(__name__)
 
@@ -131,6 +131,7 @@ class TreeFiles(Source[TreeSentence]):
             "as": settings.form,
             "words": settings.text.words,
             "longest": settings.text.longest,
+            "speakers": settings.text.speakers,
             "temperature": settings.temperature,
         }
 
@@ -243,7 +244,8 @@ class TreeFiles(Source[TreeSentence]):
 
     def _parsed(self, sources: Iterable[File]) -> Iterator[TreeSentence]:
         settings = self._settings
-        form: TextForm = settings.form if settings.form in ("sentences", "tokens") else "text"
+        given: FileForm = settings.form
+        form: TextForm = given if given in ("prose", "sentences", "tokens") else "text"
         text = ParsedText(sources, replace(settings.text, form=form), settings.choice)
         self._open.callback(text.close)
         temperature = settings.temperature or text.temperature

@@ -27,6 +27,7 @@ from reranker.nbest import FORMATS
 from reranker.nbest.report import Report
 from reranker.ranking import Criterion
 from reranker.text.conventions import Convention
+from reranker.text.splitting import TextForm
 
 if TYPE_CHECKING:
     Format = str
@@ -109,6 +110,16 @@ class ParseOptions(AnswerOptions):
     )
 
 
+class RunningTextOptions(ParseOptions):
+    """Options for running text."""
+
+    form: TextForm = Field(
+        "text",
+        description="`prose`: no end of a line ends a sentence; `sentences`: one per line; "
+        "`tokens`: the same, with a space between words",
+    )
+
+
 class Options(AnswerOptions):
     """The options of answers, and how to read n-best lists."""
 
@@ -134,7 +145,7 @@ class QueryOptions(Options):
     model_config = ConfigDict(strict=False)
 
 
-class ParseQuery(ParseOptions):
+class ParseQuery(RunningTextOptions):
     model_config = ConfigDict(strict=False)
 
 
@@ -294,7 +305,7 @@ class GivenTokens(_Strict):
     tokens: _List[_List[str]] = Field(min_length=1)
 
 
-class TextToParse(ParseOptions, GivenText):
+class TextToParse(RunningTextOptions, GivenText):
     """Running text, which is split into sentences and words."""
 
     model_config = ConfigDict(title="Text")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from reranker.errors import KindError
+from reranker.errors import InputError
 from reranker.languages import language_name
 from reranker.process.cancellation import Cancellation
 from reranker.service.errors import RequestError
@@ -41,6 +41,7 @@ def read_sentences(
     sentences: list[TextSentence] = []
     read = given_sentences(
         given,
+        asked.form if isinstance(asked, schemas.TextToParse) else "text",
         convention=limits.convention,
         longest=limits.longest,
         speakers=asked.speakers,
@@ -52,7 +53,7 @@ def read_sentences(
             sentences.append(sentence)
             many = f"more than {limits.max_sentences} sentences"
             limits.check("max_sentences", len(sentences), many, field)
-    except KindError as error:
+    except InputError as error:
         raise RequestError(422, "unreadable", str(error), field) from error
     if not any(sentence.sentence.words for sentence in sentences):
         raise RequestError(422, "unreadable", "there are no words in the text", field)

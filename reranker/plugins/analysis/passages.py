@@ -30,4 +30,6 @@ def read_passages(path: str | os.PathLike[str]) -> Iterator[Line | Refused]:
             elif words:
                 yield tokens_of(words, known)
         if file.damage is not None:
-            yield Refused(file.name, number + 1, f"the file is cut short: {file.damage}")
+            yield Refused(
+                file.name, number + 1, f"the file cannot be read to its end: {file.damage}"
+            )

@@ -91,12 +91,14 @@ def clauses(
     *,
     form: TextForm = "text",
     words: Convention = "gum",
+    speakers: bool | None = None,
     parser: Parser | str = "chart",
     parser_model: str = "",
 ) -> list[SentenceClauses]:
     """Return the clauses of each sentence of a text, or of each tree.
 
-    ``form``, ``words``, ``parser`` and ``parser_model`` are those of ``reranker.parse``. A sentence
+    ``form``, ``words``, ``speakers``, ``parser`` and ``parser_model`` are those of
+    ``reranker.parse``. A sentence
     whose clauses cannot be told is left out, and logged; a text in another language than the
     parser's gets a UserWarning.
 
@@ -106,5 +108,5 @@ def clauses(
 
     Raises InputError if the parser or its model is missing.
     """
-    trees = given_trees(text, form, words, parser, parser_model)
+    trees = given_trees(text, form, words, parser, parser_model, speakers=speakers)
     return [sentence for _, sentence in answers(FindClauses(), trees)]

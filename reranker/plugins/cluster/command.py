@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from reranker.commands import convert, nbest_flags, parser_flags, ranking_flags, text_flags
 from reranker.commands.arguments import add_restore, summary
@@ -19,6 +19,7 @@ from reranker.parsers.parser import language_of
 from reranker.process.flags import number_from, positive, whole_number
 from reranker.ranking.ranker import VERSION
 from reranker.text.conventions import convention_of
+from reranker.text.splitting import TextForm
 from reranker.work.conversion import conversion_summary
 from reranker.work.nbest_files import reading_identity
 from reranker.work.ranking import RankSettings
@@ -74,10 +75,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "folder for the outputs, one per FILE"
     add("--out", required=True, metavar="FOLDER", help=text)
     text = (
-        "what --text has: running text, one sentence per line, or the same with a space between "
-        "words (tokens) (default: text)"
+        "what --text has: running text, the same with lines broken anywhere (prose), one sentence "
+        "per line, or the same with a space between words (tokens) (default: text)"
     )
-    add("--form", choices=("text", "sentences", "tokens"), default="text", help=text)
+    add("--form", choices=get_args(TextForm), default="text", help=text)
     text_flags.add_words(parser, "for --text: ")
     parser_flags.add_choice(parser, longest=200)
     nbest_flags.add_reading_arguments(parser)
@@ -223,7 +224,7 @@ def _settings(arguments: argparse.Namespace, ranking: RankSettings | None) -> di
     known = ranking.models.calibration if ranking.form.has_all_candidates else None
     text: dict[str, Any] = {}
     if arguments.text:
-        names = ("form", "words", "longest")
+        names = ("form", "words", "longest", "speakers")
         text = {name: getattr(arguments, name) for name in names}
         text |= parser_flags.choice(arguments).identity()
     return {
@@ -261,7 +262,9 @@ def _run(
     options: ReadOptions | TextSettings = nbest_flags.options(arguments, restore=restore)
     if arguments.text:
         words = arguments.words or convention_of(_language(arguments))
-        options = TextSettings(arguments.form, words, arguments.longest)
+        options = TextSettings(
+            arguments.form, words, arguments.longest, speakers=arguments.speakers
+        )
     reading = ShardReader(tuple(missing), absolute(arguments.out), options, told())
     with connection.connected(arguments.address):
         least, most = arguments.actors

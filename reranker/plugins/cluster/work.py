@@ -113,7 +113,8 @@ def _text(url: str, options: TextSettings, warn: Callable[[str], None]) -> Itera
     """Yield the sentences of a text; call ``warn`` for each sentence in which characters are
     replaced. Raises InputError unless the file is text."""
     assert options.words is not None  # the command has chosen a convention
-    for sentence in Text([open_text(url)], options.form, options.words, options.longest):
+    form, words, longest = options.form, options.words, options.longest
+    for sentence in Text([open_text(url)], form, words, longest, speakers=options.speakers):
         if sentence.warning:
             warn(sentence.warning)
         yield sentence

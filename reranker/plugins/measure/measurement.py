@@ -65,13 +65,15 @@ def measure(
     *,
     form: TextForm = "text",
     words: Convention = "gum",
+    speakers: bool | None = None,
     parser: Parser | str = "chart",
     parser_model: str = "",
     temperature: float | None = None,
 ) -> Measurement:
     """Measure a text, or trees, one for each sentence.
 
-    ``form``, ``words``, ``parser`` and ``parser_model`` are those of ``reranker.parse``. The trees
+    ``form``, ``words``, ``speakers``, ``parser`` and ``parser_model`` are those of
+    ``reranker.parse``. The trees
     of a sentence have probabilities in proportion to exp(score / ``temperature``), by default the
     parser's own. A sentence without a tree that can be measured is left out, and logged; a text in
     another language than the parser's gets a UserWarning.
@@ -82,5 +84,5 @@ def measure(
 
     Raises InputError if the parser or its model is missing.
     """
-    trees = given_trees(text, form, words, parser, parser_model, temperature)
+    trees = given_trees(text, form, words, parser, parser_model, temperature, speakers)
     return Measurement(answers(Measure(), trees))

@@ -339,7 +339,7 @@ def test_files_that_are_not_text(
 def test_tokens_have_no_speakers(command: str, tmp_path: Path, capsys: Capture) -> None:
     file = write(tmp_path / "t.txt", "ANNA : It runs .\nBEN : It runs .\n")
     assert main([command, file, "--tokens", "--speakers"]) == 2
-    assert "--speakers is not for --tokens" in capsys.readouterr().err
+    assert "--speakers is not for tokens" in capsys.readouterr().err
 
 
 def test_brackets_in_text_are_words(tmp_path: Path, flags: list[str], capsys: Capture) -> None:

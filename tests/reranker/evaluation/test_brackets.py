@@ -49,7 +49,7 @@ def test_trees_in_order_as_often_as_asked_for(tmp_path: Path) -> None:
         ("(TOP )", "the tree has no words"),
         ("the cat", "a tree starts with '(', not with 'the'"),
         ("(NP (NN cat dog))", "text that is not '(TAG word)': 'cat'"),
-        ("(NP (DT \udcff", "not UTF-8 text"),
+        ("(NP (DT \udcff", "byte 0xff is not UTF-8"),
     ],
 )
 @pytest.mark.parametrize("gold_tags", [False, True])

@@ -11,7 +11,7 @@ import pytest
 
 from reranker.errors import InputError
 from reranker.files.encoding import AsUtf8, as_utf8, codec_of, encoding, is_windows
-from reranker.files.text import open_text
+from reranker.files.text import encoding_fault, open_text
 
 TEXT = "Krak\u00f3w \u201cyes\u201d \u2013 caf\u00e9.\n"
 
@@ -113,8 +113,9 @@ def test_a_file_that_is_not_in_the_encoding_ends_there(
     path.write_bytes(filled + content)
     with encoding(name), open_text(path) as file:
         assert [*file] == ([before * "x" + "\n"] if filled else []) + good
+        wrong = encoding_fault(*good[-1:] or [""])
     if fault is None:
-        assert file.damage is None
+        assert file.damage is None and wrong == f"byte 0x{content[-1]:02x} is not {name}"
     else:
         start, number, end = fault.partition(" at byte ")
         offset, _, reason = end.partition(":")

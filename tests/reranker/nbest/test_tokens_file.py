@@ -93,7 +93,7 @@ def test_packed_files_and_byte_order_marks(path: Path) -> None:
 
 def test_a_damaged_file_is_an_input_error(path: Path) -> None:
     packed = gzip.compress("".join(f"a{n * 104729} b\n" for n in range(2000)).encode())
-    with pytest.raises(InputError, match=r"sentences\.txt .*cut short"):
+    with pytest.raises(InputError, match=r"sentences\.txt .*cannot be read to its end"):
         sentences(path, packed[:-4])
 
 

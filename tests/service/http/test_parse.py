@@ -30,6 +30,7 @@ from reranker.service.metrics import Metrics
 from reranker.service.requests import schemas
 from reranker.service.scheduling.engines import Engines
 from reranker.service.settings import load_settings
+from reranker.text.splitting import TextForm
 from reranker.trees.tree import Tree
 from tests.checkout import TOY_PARSER
 from tests.reranker.span_models import save_spans
@@ -193,6 +194,48 @@ def test_speakers_are_those_of_the_command_and_of_python(
         {**each, "file": None} for each in expected
     ]
     assert any("a transcript" in each for each in answer["warnings"]) == (speakers is None)
+
+
+@pytest.mark.parametrize(
+    ("form", "flags", "number"),
+    [
+        ("text", [], 3),
+        ("prose", ["--prose"], 2),
+        ("sentences", ["--sentences"], 3),
+        ("tokens", ["--tokens"], 3),
+    ],
+)
+def test_the_form_of_a_text_is_chosen_as_in_the_command(
+    http: httpx.Client,
+    parsing: Server,
+    tmp_path: Path,
+    ensemble: list[str],
+    spans: str,
+    form: TextForm,
+    flags: list[str],
+    number: int,
+) -> None:
+    text = "The man left Anna\nJones . We saw it .\n"
+    text = text if form == "text" or form == "prose" else text.replace(". We", ".\nWe")
+    rows = map(json.loads, command(tmp_path, text, "ranked", ensemble, spans, *flags).splitlines())
+    expected = [row["origin"]["offsets"] for row in rows]
+    assert len(expected) == number
+    answer = http.post("/parse", json={"text": text, "form": form}).json()
+    assert [each["origin"]["offsets"] for each in answer["sentences"]] == expected
+    assert [w for w in answer["warnings"] if "--" in w] == []
+    assert any("(form 'prose': they do not)" in w for w in answer["warnings"]) == (form == "text")
+    plain = http.post(f"/parse?form={form}", content=text, headers={"Content-Type": "text/plain"})
+    assert len(plain.json()["sentences"]) == number
+    with Client(parsing.url) as client:
+        assert len(client.parse(text, form=form)) == number
+
+
+def test_a_form_is_not_for_lists_and_speakers_are_not_for_tokens(http: httpx.Client) -> None:
+    for body in ({"sentences": ["It runs."], "form": "prose"}, {"text": "It", "form": "lines"}):
+        assert http.post("/parse", json=body).status_code == 422
+    body_of_tokens = {"text": "It runs .", "form": "tokens", "speakers": True}
+    answer = http.post("/parse", json=body_of_tokens)
+    assert answer.status_code == 422 and "speakers" in answer.text
 
 
 @pytest.mark.parametrize(

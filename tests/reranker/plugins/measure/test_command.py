@@ -20,6 +20,7 @@ from reranker.parsers.registry import create_parser
 from reranker.plugins.measure.measures import RATIOS
 from reranker.trees.tree import Tree
 from tests.reranker.small_files import bllip, write
+from tests.reranker.span_models import save_spans
 
 Capture = pytest.CaptureFixture[str]
 
@@ -156,6 +157,47 @@ def test_text_from_python_is_that_of_the_command(
     with caplog.at_level(logging.WARNING):
         assert reranker.measure("word " * 300, parser_model=span_model).sentences == []
     assert "text:1: not parsed: 300 words, more than 200" in caplog.text
+
+
+@pytest.mark.filterwarnings("ignore:text")  # untrained models know no English words
+@pytest.mark.parametrize("speakers", [None, True, False])
+def test_speakers_are_no_words(
+    tmp_path: Path,
+    capsys: Capture,
+    speakers: bool | None,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    span_model = save_spans(tmp_path / "spans.pt", 3, minimum_tags=1)
+    caplog.set_level(logging.INFO)
+    text = "Anna: We saw it.\nBen: It ran.\nAnna: Did it?\n"
+    flags = {None: [], True: ["--speakers"], False: ["--no-speakers"]}[speakers]
+    flags += ["--parser-model", span_model, "--jobs", "1", "--json"]
+    assert main(["measure", write(tmp_path / "t.txt", text), *flags]) == 0
+    printed = capsys.readouterr()
+    assert ("(--no-speakers: words)" in printed.err) == (speakers is None)
+    values = {row["measure"]: row["value"] for row in map(json.loads, printed.out.splitlines())}
+    caplog.clear()
+    measured = reranker.measure(text, parser_model=span_model, speakers=speakers)
+    assert ("(speakers false: words)" in caplog.text) == (speakers is None)
+    found = reranker.clauses(text, parser_model=span_model, speakers=speakers)
+    lines = text.splitlines() if speakers is False else ["We saw it.", "It ran."]
+    assert [sentence.text for sentence in found][:2] == lines[:2]
+    assert values == {
+        row.measure: None if row.value is None else round(row.value, 6) for row in measured.rows
+    }
+
+
+@pytest.mark.filterwarnings("ignore:text")
+def test_prose_is_chosen_by_the_flag_that_a_message_names(tmp_path: Path, capsys: Capture) -> None:
+    span_model = save_spans(tmp_path / "spans.pt", 3, minimum_tags=1)
+    file = write(tmp_path / "t.txt", "The man left Anna\nJones.\n")
+    flags = ["--parser-model", span_model, "--jobs", "1", "--by", "sentence", "--json"]
+    for more, sentences in ([], 2), (["--as", "prose"], 1):
+        assert main(["measure", file, *flags, *more]) == 0
+        printed = capsys.readouterr()
+        lines = {json.loads(line)["line"] for line in printed.out.splitlines()}
+        assert len(lines) == sentences
+        assert ("(--as prose: they do not)" in printed.err) == (sentences == 2)
 
 
 def test_pandas_is_not_needed_for_anything_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,7 +119,7 @@ def test_files_that_do_not_fit(tmp_path: Path, capsys: Capture) -> None:
     )
     gold.write_bytes(b"\xff(A b)\n" * 2)
     assert main(["tune", str(file), str(gold), "--gold-tags"]) == 2
-    assert capsys.readouterr().err == f"rerank: {gold}:1: not a gold tree: not UTF-8 text\n"
+    assert capsys.readouterr().err == f"rerank: {gold}:1: not a gold tree: byte 0xff is not UTF-8\n"
 
 
 def test_scores_are_those_that_rank_orders_by() -> None:
