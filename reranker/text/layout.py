@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from reranker.text.ends import FUNCTION_WORDS, Left, end_table, next_word
+from reranker.text.ends import FUNCTION_WORDS, Left, end_table, next_word, possible_ends
 
 _ENDED = re.compile(r"[.?!\u2026][\"')\]\u201d\u2019]*\Z")
 _GREETING = 4  # words before a comma that ends a line: "Best wishes,"
@@ -30,7 +30,7 @@ _OTHER_START = re.compile(r"[+#@$\u00a3\u20ac](?=\w)|(?:https?://|www\.)\S|[\w.+
 _CLOSED = re.compile(
     r"[?!\u2026][\"')\]\u201d\u2019]*\Z|(?:\A|\s)(?:#\w+|[:;=][-'^]?[)(DPp]+|<3)\Z"
 )
-_LAST_WORD = re.compile(r"([^\W\d_]+)\.\Z")
+_TAIL = 80  # characters in which the last word of a line is looked for
 # The first words of names; no name and few sentences end with one.
 _NAME_BEGINNINGS = frozenset(
     [
@@ -300,10 +300,8 @@ def _starts(line: str) -> bool:
 def _may_end(above: str, below: str) -> bool:
     """Return whether the full stop at the end of a line may end a sentence: not that of a title
     before a name."""
-    word = _LAST_WORD.search(above)
-    if word is None:
-        return True
-    return end_table().score(Left(word[1], "word"), next_word(below, 0)) > _LEAST_SCORE
+    left = _left_of(above)
+    return left is None or end_table().score(left, next_word(below, 0)) > _LEAST_SCORE
 
 
 def _is_item(line: str, layout: Layout) -> bool:
@@ -314,8 +312,17 @@ def _is_item(line: str, layout: Layout) -> bool:
 
 def _is_closed(line: str) -> bool:
     """Return whether a sentence ends with a line, whatever is in the next one."""
-    word = _LAST_WORD.search(line)
-    return _CLOSED.search(line) is not None or (word is not None and end_table().is_word(word[1]))
+    left = _left_of(line)
+    return _CLOSED.search(line) is not None or (
+        left is not None and end_table().is_word(left.token)
+    )
+
+
+def _left_of(line: str) -> Left | None:
+    """Return the token before the full stop at the end of a line; None if no full stop is there."""
+    tail = f"{line[-_TAIL:]} x"
+    last = [end for end in possible_ends(tail) if end.place == len(tail) - 1]
+    return last[0].left if last and line.endswith(".") else None
 
 
 def _goes_on(line: str) -> bool:

@@ -97,6 +97,7 @@ Head of Sales
             "the Tenant shall pay;|the Landlord shall not",
         ),
         ("2.1 The Tenant pays.\n2.2 Rent is due", "The Tenant pays.|Rent is due"),
+        ("Robert A.\nSmith, of the U.S.\nNavy", "Robert A. Smith, of the U.S. Navy"),
         # a line that begins with no word; one that is closed before lower case
         ("Acme Inc.\n+44 20 7946\nwww.acme.org", "Acme Inc.|+44 20 7946|www.acme.org"),
         ("Off to NYC #travel\nso tired :-)\n@bob go", "Off to NYC #travel|so tired :-)|@bob go"),
@@ -281,11 +282,12 @@ def test_marks_of_items() -> None:
         "- \n",
         "A\nB\n",
         "a: ",
+        "a",
     ],
 )
 def test_time_grows_as_the_text_does(piece: str) -> None:
     def seconds(characters: int) -> float:
-        text = "Anna: hi\nBen: ho\n" + piece * (characters // len(piece))
+        text = "Anna: hi\nBen: ho\n" + piece * (characters // len(piece)) + "\nEnd"
         began = time.process_time()
         layout = layout_of(text, None)
         masked(text, Layout(has_speakers=True))
