@@ -317,7 +317,7 @@ class EndTable:
 
     def is_word(self, token: str) -> bool:
         """Return whether this is a common word of letters, which no full stop shortens."""
-        return len(token) > 1 and token.capitalize() in self._words
+        return len(token) > 1 and token.isalpha() and token.capitalize() in self._words
 
     def _odds_of(self, left: Left, kind: str) -> float:
         token = left.token

@@ -46,26 +46,47 @@ _WORD = re.compile(r"[\"'\u201c\u2018(\[]*\w*")
 
 _NAME = r"@?[^\W\d_][\w.'\u2019-]{0,30}(?: [A-Z\d][\w.'\u2019-]{0,30}){0,3}"
 # ANNA: / Speaker 2 (off): / [00:12:03] Anna: / A.1:
+# [12/05/21, 10:15:02 PM] Anna: / 2021-05-12 10:15 - Anna:
+_STAMP = (
+    r"[\[(]?(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[^\S\n]{1,2})?\d\d?:\d\d(?::\d\d)?(?:[.,]\d{1,3})?"
+    r"(?:[^\S\n]?[AaPp]\.?[Mm]\b\.?)?[\])]?[^\S\n]*(?:-[^\S\n]*)?"
+)
 _TURN = re.compile(
-    r"^[^\S\n]*(?:[\[(]?\d\d?:\d\d(?::\d\d)?(?:[.,]\d{1,3})?[\])]?[^\S\n]*(?:-[^\S\n]*)?)?"
+    rf"^[^\S\n]*\u200e?(?:{_STAMP})?"
     rf"(?P<name>[A-Z](?=\.\d)|{_NAME})(?:\.\d{{1,4}})?(?: [\[(][^\])\n]{{0,30}}[\])])?:(?=\s)",
     re.MULTILINE,
 )
 _LEAST_TURNS = 2
 _CAPITALS = re.compile(r"[A-Z][A-Z.'\u2019-]+(?: [A-Z\d][A-Z\d.'\u2019-]*)*")
-# Common words that are speakers, too; and names that are none.
+# Common words and titles that are speakers, too; and names that are none.
 _ROLES = frozenset(
     [
         *("answer", "caller", "chair", "court", "doctor", "guest", "host", "judge", "man", "woman"),
         *("interviewer", "participant", "patient", "question", "respondent", "speaker", "student"),
-        *("teacher", "user", "witness"),
+        *("teacher", "user", "witness", "chairman", "chairwoman", "clerk", "coach", "governor"),
+        *("justice", "minister", "moderator", "nurse", "president", "professor", "senator"),
+        *("mr", "mrs", "ms", "miss", "dr", "prof", "sir", "lord", "lady", "sen", "gov", "capt"),
     ]
 )
 _LABELS = frozenset(
     [
         *map(str.lower, (*calendar.day_name, *calendar.month_name[1:])),
         *map(str.lower, (*calendar.day_abbr, *calendar.month_abbr[1:])),
-        *("pros", "cons", "verdict", "edit", "update", "todo", "ps", "nb", "re", "cc", "fyi"),
+        *(
+            "pros",
+            "cons",
+            "verdict",
+            "edit",
+            "update",
+            "todo",
+            "ps",
+            "p.s",
+            "nb",
+            "n.b",
+            "re",
+            "cc",
+            "fyi",
+        ),
     ]
 )
 _LEAST_SCORE = -2.0  # of an end at an end of a line
@@ -363,7 +384,7 @@ def _is_speaker(turn: re.Match[str], layout: Layout) -> bool:
 
 def _is_name(text: str) -> bool:
     """Return whether a text before a colon is no heading: Methods, Monday, Pros."""
-    words = text.lower().split()
+    words = [word.rstrip(".") for word in text.lower().removeprefix("the ").split()]
     if words[-1].isdigit():  # Speaker 2 is one, Chapter 2 is none
         return words[0] in _ROLES and words[0] not in ("answer", "question")
     return words[0] in _ROLES or not any(

@@ -171,6 +171,25 @@ TRANSCRIPT = (
             "Speaker 1: Hello there.\nSpeaker 2: ((coughs)) Good day.",
             "Speaker 1> Hello there.|Speaker 2> Good day.",
         ),
+        # titles, and stamps of exported chats
+        (
+            "Mr. Smith: I go.\nMs Lee: No.\nMr. Smith: Fine.\nThe Chair: Order.\nMs Lee: Oh",
+            "Mr. Smith> I go.|Ms Lee> No.|Mr. Smith> Fine.|The Chair> Order.|Ms Lee> Oh",
+        ),
+        (
+            "THE COURT: Sit.\nMR. LEE: I do.\nTHE COURT: So?\nTHE WITNESS: Yes.",
+            "THE COURT> Sit.|MR. LEE> I do.|THE COURT> So?|THE WITNESS> Yes.",
+        ),
+        (
+            "12/05/2021, 10:15 - Anna: hi\n12/05/2021, 10:16 - Bob: so\nand so\n"
+            "12/05/2021, 10:17 - Anna: yes",
+            "Anna> hi|Bob> so and so|Anna> yes",
+        ),
+        (
+            "[12/05/21, 10:15:02\u202fPM] Anna Lee: hi\n\u200e[12/05/21, 10:16:02\u202fPM] Bob: hi"
+            "\n[2021-05-12 1:17 a.m.] Anna Lee: yes",
+            "Anna Lee> hi|Bob> hi|Anna Lee> yes",
+        ),
         # only events that are known are left out; a heading is no speaker
         (
             "Will: We saw [the cat]. (Laughs)\nAnna: Press <enter>. [inaudible 00:12]\n"
@@ -198,6 +217,7 @@ def test_names_and_colons_that_are_no_speakers() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "P.S.: I love you.\nN.B.: Keep it.\nP.S.: I mean it.",
         "Background: We saw [the cat].\nMethods: It was [10] good.\nResults: It ran.",
         "OBJECTIVE: We saw it.\nPARTICIPANTS: It was good.\nRESULTS: It ran.",
         "Atom: The smallest part.\nIon: An atom with charge.\nMolecule: Some atoms.",
@@ -283,6 +303,8 @@ def test_marks_of_items() -> None:
         "A\nB\n",
         "a: ",
         "a",
+        "1/1/1 1:1 ",
+        "[1/1/1\n",
     ],
 )
 def test_time_grows_as_the_text_does(piece: str) -> None:
