@@ -277,17 +277,15 @@ _BROWN = re.compile(r"[^\s/]+/([a-z]{2,4}[$*+a-z-]*|[.,:`'()*-]+)$")
 
 def is_encoded(sample: FileSample) -> bool:
     """Return whether a text is encoded as mail programs do (``caf=C3=A9``, or ``=`` at ends of
-    lines and for signs), or has more HTML entities than a text about HTML: three, and one to thirty
-    words."""
+    lines and for signs)."""
     if _ENCODED_LETTER.search(sample.text):
         return True
-    if _SOFT_BREAK.search(sample.text) and _ENCODED_SIGN.search(sample.text):
-        return True
-    found = len(_ENTITY.findall(sample.text))
-    return found > 2 and 30 * found >= len(sample.text.split()) and not sample.has_trees
+    return (
+        _SOFT_BREAK.search(sample.text) is not None
+        and _ENCODED_SIGN.search(sample.text) is not None
+    )
 
 
 _ENCODED_LETTER = re.compile(r"=(?:C[2-9A-F]|D[0-9A-F]|E[0-9A-F]=[89AB][0-9A-F])=[89AB][0-9A-F]")
 _SOFT_BREAK = re.compile(r"[^\s=]=\r?$", re.MULTILINE)
 _ENCODED_SIGN = re.compile(r"=(?:20\r?$|3D|09|[89A-F][0-9A-F])", re.MULTILINE)
-_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|[lr]squo|[lr]dquo|[mn]dash|#[0-9]{2,5});")

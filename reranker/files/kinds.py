@@ -237,7 +237,7 @@ KINDS: tuple[tuple[Kind, tuple[Recognise, ...]], ...] = (
     ),
     (
         Kind("encoded or quoted mail, subtitles or a transcript",
-             "take the text out of its lines, decoded with Python's quopri or html.unescape"),
+             "take the text out of its lines, decoded with Python's quopri"),
         (
             is_encoded,
             rows(">(?: |>|$)", mark="> "),

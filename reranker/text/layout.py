@@ -4,10 +4,11 @@ mark-up, which is no part of any sentence."""
 from __future__ import annotations
 
 import calendar
+import html
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from reranker.text.ends import FUNCTION_WORDS, Left, end_table, next_word, possible_ends
@@ -114,6 +115,8 @@ _TAG = re.compile(
     r"\s{0,9}/?>",
     re.IGNORECASE,
 )
+_ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}\d{0,2}|#\d{1,6}|#[xX][\dA-Fa-f]{1,5});")
+ZERO_WIDTH = "\u200b"
 # Between two tags that are spoken of: <b> and </b>.
 _JOINERS = frozenset(["and", "or", "to", "...", "\u2026", "/", ",", "-"])
 _NEAR = 40  # characters that are looked at beside a tag
@@ -133,6 +136,15 @@ class Layout(NamedTuple):
     """The names of speakers that are common words, too; None: any name before a colon is one."""
     joins: bool = False
     """True for prose whose ends of lines end nothing at all."""
+
+
+class Markup(NamedTuple):
+    """Mark-up in a text."""
+
+    start: int
+    end: int
+    read: str
+    """The text in its place, of the same length."""
 
 
 class Turn(NamedTuple):
@@ -223,13 +235,7 @@ def turns(text: str, layout: Layout) -> Iterator[Turn]:
 def masked(text: str, layout: Layout, line: str = "\n") -> str:
     """Return the text, of the same length, with spaces and line breaks in place of mark-up and of
     speakers' names; ``line`` is in place of <br>."""
-    parts = []
-    place = 0
-    for tag in tags(text):
-        breaks = "\n\n" if tag["block"] else line if tag["line"] else ""
-        parts += [text[place : tag.start()], breaks.ljust(len(tag[0]))]
-        place = tag.end()
-    text = "".join([*parts, text[place:]])
+    text = _replaced(text, markup(text, line))
     if layout.has_speakers:
         text = _TURN.sub(
             lambda match: " " * len(match[0]) if _is_speaker(match, layout) else match[0], text
@@ -238,6 +244,53 @@ def masked(text: str, layout: Layout, line: str = "\n") -> str:
             text = _FILLER.sub(lambda match: f"   {match[1]} ", text)
         text = _EVENT.sub(lambda match: " " * len(match[0]), text)
     return text
+
+
+def markup(text: str, line: str = "\n") -> list[Markup]:
+    """Return the comments, tags and entities of HTML in a text, in order. An entity is one in a
+    text that is encoded as a whole: every & begins an entity, and nothing but tags has a <.
+
+    >>> [each.read.strip(" \\u200b") for each in markup("<i>R&amp;D</i> &#8211;<!-- so --> &lt;1")]
+    ['', '&', '', '\u2013', '', '<']
+    """
+    if "<" not in text and "&" not in text:
+        return []
+    found = [Markup(begin, end, " " * (end - begin)) for begin, end in _comments(text)]
+    rest = _replaced(text, found)
+    inner: list[Markup] = []
+    for tag in tags(rest):
+        breaks = "\n\n" if tag["block"] else line if tag["line"] else ""
+        inner.append(Markup(*tag.span(), breaks.ljust(len(tag[0]))))
+    entities = [*_ENTITY.finditer(rest)]
+    if len(entities) == rest.count("&") and "<" not in _replaced(rest, inner):
+        inner += [Markup(*entity.span(), _decoded(entity[0])) for entity in entities]
+    return sorted([*found, *inner])
+
+
+def _comments(text: str) -> Iterator[tuple[int, int]]:
+    place = text.find("<!--")
+    while place >= 0 and (end := text.find("-->", place + 4)) >= 0:
+        yield place, end + 3
+        place = text.find("<!--", end)
+
+
+def _decoded(entity: str) -> str:
+    """Return the character of an entity and, as the rest of its length, spaces without width."""
+    character = html.unescape(entity)
+    if character.isspace():
+        return " " * len(entity)
+    if len(character) > 1 or not character.isprintable() or character == "\ufffd":
+        return entity
+    return character.ljust(len(entity), ZERO_WIDTH)
+
+
+def _replaced(text: str, marks: Iterable[Markup]) -> str:
+    """Return the text as its mark-up is read."""
+    parts, place = [], 0
+    for mark in marks:
+        parts += [text[place : mark.start], mark.read]
+        place = mark.end
+    return "".join([*parts, text[place:]])
 
 
 def tags(text: str) -> list[re.Match[str]]:

@@ -18,9 +18,10 @@ from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.dialects.registry import recognise_by_a_line
 from reranker.nbest.words import printable
 from reranker.text.conventions import Convention
+from reranker.text.layout import ZERO_WIDTH
 from reranker.text.marked import is_marked, marked_sentences
 from reranker.text.splitting import CHOICES, LONGEST, Reading, Stretch, TextForm, stretches
-from reranker.text.words import fault, given_words, split_into_words
+from reranker.text.words import Word, fault, given_words, split_into_words
 from reranker.trees.tree import short_repr
 
 CUT = f"a part of more than {LONGEST:,} characters without an end of a sentence"
@@ -173,7 +174,7 @@ class Text:
     def _sentence(self, name: str, stretch: Stretch, form: TextForm) -> TextSentence:
         split = given_words if form == "tokens" else split_into_words
         read = stretch.text if stretch.read is None else stretch.read
-        words = split(read, self._convention)
+        words = _over_entities(split(read, self._convention), stretch)
         problem = None
         if stretch.is_cut:
             problem = CUT
@@ -187,6 +188,20 @@ class Text:
         )
         sentence = Sentence(tuple(word.text for word in words))
         return TextSentence(sentence, origin, problem, fault(stretch.text))
+
+
+def _over_entities(words: list[Word], stretch: Stretch) -> list[Word]:
+    """Return the words with the places of the whole entities, such as &amp;, that were read as
+    their characters."""
+    read, text = stretch.read, stretch.text
+    if read is None or "&" not in text:
+        return words
+    placed = []
+    for word, start, end in words:
+        while end < len(read) and read[end] == ZERO_WIDTH != text[end]:
+            end += 1
+        placed.append(Word(word, start, end))
+    return placed
 
 
 def other_than_text(text: str, is_first: bool = True) -> str | None:

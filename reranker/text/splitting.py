@@ -21,8 +21,8 @@ from reranker.text.layout import (
     item_mark,
     layout_of,
     line_ends,
+    markup,
     masked,
-    tags,
     turns,
 )
 
@@ -147,9 +147,11 @@ def stretches(
         is_whole = piece is None or (not piece.strip(spaces) if is_text else piece.endswith("\n"))
         if not is_whole and len(text) < LONGEST:
             continue
-        if form != "tokens" and report and not is_marked and (found := tags(text)):
+        if form != "tokens" and report and not is_marked and (found := markup(text)):
             is_marked = True
-            report(f"mark-up such as {found[0][0]:.40} is left out")
+            first = " ".join(text[found[0].start : found[0].end].split())
+            is_entity = first.startswith("&")
+            report(f"mark-up such as {first:.40} is {'decoded' if is_entity else 'left out'}")
         if layout is None and (speakers or is_doubtful(masked(text, Layout()))):
             ahead = _sample(source, LONGEST - len(text))
             layout = _found(text + "".join(ahead), speakers, report, choices)

@@ -248,7 +248,6 @@ Tree:
             "He said =E2=80=9Cno=E2=80=9D and left the=\n house. It cost 5=20\npounds.\n",
         "mail-latin.txt":
             "He left the caf=E9 and went home with his two old friends from the=\n town.\n",
-        "entities.txt": "Tom &amp; Jerry didn&#39;t say &quot;no&quot;.\nThey left.\n",
         "quoted.txt": "Hi,\n\n> I saw the cat\n> on the mat.\n>\n> It ran.\n",
         "child.cha": "@UTF8\n@Begin\n@Languages:\teng\n*CHI:\tmore cookie .\n"
         "%mor:\tqn|more n|cookie .\n@End\n",
@@ -396,6 +395,7 @@ TEXTS = {
     "figures": "In 2019, 1,234,567 people, 3.5% of all, left. 12 monkeys ran.\n",
     "a number": "42\n",
     "square brackets": "[Laughter] He said so [in 1990]. [She] left.\n[Applause]\n",
+    "entities": "Tom &amp; Jerry didn&#39;t say &quot;no&quot;.\nThey left.\n",
     "an entity": "Write &amp; for the sign.\n",
     "an equation": "We set x =\ny and a=20 or b=30, so E=C2.\n",
     "an arrow": "He smiled.\n> she left\nThey sang.\nIt rained.\n",

@@ -251,6 +251,11 @@ def test_headings_are_no_speakers(text: str) -> None:
         "Write (<br>) or <hr> for it.",
         "Press <enter> twice.",
         "The type is List<td> here.",
+        # entities, unless the text is encoded as a whole; comments without an end
+        "Use &lt; in place of <.",
+        "If a && b, write &amp;.",
+        "Anna & Ben spoke of &quot;.",
+        "It is <!-- so.",
     ],
 )
 def test_comparisons_and_names_of_tags_are_words(text: str) -> None:
@@ -262,6 +267,23 @@ def test_mark_up_is_reported_once_and_breaks_no_prose() -> None:
     sentences, messages = split(text)
     assert sentences == ["The shop is open", *text[20:69].split("\n")[:1], "Yes"]
     assert messages == ["mark-up such as <br> is left out"]
+
+
+def test_comments_are_left_out() -> None:
+    text = "He left. <!-- a\nb --> She came.\n<!-- all\n-->\nBob went.<!--c--> It ran."
+    sentences, messages = split(text)
+    assert [each.strip() for each in sentences] == ["He left.", "She came.", "Bob went.", "It ran."]
+    assert messages[0] == "mark-up such as <!-- a b --> is left out"
+
+
+def test_many_comments_without_an_end_take_no_longer() -> None:
+    def seconds(number: int) -> float:
+        start = time.process_time()
+        masked("<!-- &lt" * number, Layout())
+        return time.process_time() - start
+
+    short = min(seconds(2_000) for _ in range(3))
+    assert min(seconds(8_000) for _ in range(3)) < 8 * short
 
 
 def test_masks_keep_the_length() -> None:

@@ -14,6 +14,7 @@ from reranker.text.conventions import Convention
 from reranker.text.marked import OUTSIDE, marked_sentences
 from reranker.text.reading import Text
 from reranker.text.splitting import TextForm
+from tests.reranker.small_files import write
 
 
 def test_lines_that_cannot_be_parsed_are_named(tmp_path: Path) -> None:
@@ -111,6 +112,39 @@ def test_a_damaged_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.txt"):
         Text([tmp_path / "none.txt"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Tom &amp; Ann ran.", [("Tom", "Tom"), ("&", "&amp;"), ("Ann", "Ann"), ("ran", "ran")]),
+        ("&quot;R&amp;D&quot; it", [('"', "&quot;"), ("R&D", "R&amp;D"), ('"', "&quot;")]),
+        ("It didn&#39;t", [("It", "It"), ("did", "did"), ("n't", "n&#39;t")]),
+        ("A&nbsp;b &#x2013; caf&eacute;", [("A", "A"), ("b", "b"), ("\u2013", "&#x2013;")]),
+        ("&lt;b&gt; is", [("<", "&lt;"), ("b", "b"), (">", "&gt;"), ("is", "is")]),
+        ("It &nosuch; is", [("It", "It"), ("&", "&"), ("nosuch", "nosuch"), (";", ";")]),
+    ],
+)
+def test_entities_are_characters_at_the_places_of_the_entities(
+    text: str, expected: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    (sentence,) = Text([write(tmp_path / "t.txt", text)])
+    places = sentence.origin.offsets
+    found = zip(sentence.sentence.words, (text[begin:end] for begin, end in places), strict=True)
+    assert [*found][: len(expected)] == expected
+
+
+def test_an_entity_is_a_mark_of_an_end(tmp_path: Path) -> None:
+    text = "He said &quot;No.&quot; Then Ann left. &quot;Go!&quot; said Ann. &lt;So&gt; it ran."
+    messages: list[str] = []
+    read = Text([write(tmp_path / "t.txt", text)], report=messages.append)
+    assert [sentence.origin.text for sentence in read] == [
+        "He said &quot;No.&quot;",
+        "Then Ann left.",
+        "&quot;Go!&quot; said Ann.",
+        "&lt;So&gt; it ran.",
+    ]
+    assert messages == [f"{tmp_path / 't.txt'}: mark-up such as &quot; is decoded"]
 
 
 def test_lines_in_marks_of_sentences_have_words(tmp_path: Path) -> None:
