@@ -18,12 +18,13 @@ _GREETING = 4  # words before a comma that ends a line: "Best wishes,"
 _BULLETS = r"[-*\u2022\u2013\u2014\u2043\u25e6\u25aa\u00b7>]"
 _ITEM = re.compile(
     rf"{_BULLETS}\s|\(?(?:\d{{1,3}}|[a-z]|[ivx]{{1,5}})[.)]\s|\d{{1,3}}(?:\.\d{{1,3}})+\.?\s+[A-Z]"
+    r"|#{1,6}\s+[A-Z\d]"
 )
 _NUMBER = re.compile(r"\(?\d{1,3}[.)]\s+")
-# At the beginning of a line, 2.1 and bullets, too.
+# At the beginning of a line, 2.1, bullets and marks of headings, too.
 _MARK = re.compile(
     rf"(?:{_BULLETS}|\((?:[a-z]|[ivx]{{1,5}})\)|[a-z]\))\s+(?=\S)"
-    r"|\d{1,3}(?:\.\d{1,3})+\.?\s+(?=[A-Z])"
+    r"|\d{1,3}(?:\.\d{1,3})+\.?\s+(?=[A-Z])|#{1,6}\s+(?=[A-Z\d])"
 )
 # What begins a line besides words: telephone numbers, prices, hashtags, addresses.
 _OTHER_START = re.compile(r"[+#@$\u00a3\u20ac](?=\w)|(?:https?://|www\.)\S|[\w.+-]{1,64}@\w")
@@ -117,6 +118,13 @@ _TAG = re.compile(
 )
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}\d{0,2}|#\d{1,6}|#[xX][\dA-Fa-f]{1,5});")
 ZERO_WIDTH = "\u200b"
+# **bold**, *so*, _so_ of Markdown and of plain books, over two lines, too; unlike 2*3*4, __init__.
+_EMPHASIS = re.compile(
+    r"(?<![\w*/\\])(?P<opening>\*{1,3}|_)(?=[\"'\u201c\u2018(\[]?[*_]?\w)"
+    r"(?:[^*_\n]|\n(?!\s)){1,300}(?<=\S)(?P<closing>(?P=opening))(?![\w*/])"
+)
+# The beginning of a line of a quotation: > > I agree.
+_QUOTED = re.compile(r"^[^\S\n]{0,8}(?:>[^\S\n]?){0,8}>(?=\s|\Z)", re.MULTILINE)
 # Between two tags that are spoken of: <b> and </b>.
 _JOINERS = frozenset(["and", "or", "to", "...", "\u2026", "/", ",", "-"])
 _NEAR = 40  # characters that are looked at beside a tag
@@ -247,10 +255,35 @@ def masked(text: str, layout: Layout, line: str = "\n") -> str:
 
 
 def markup(text: str, line: str = "\n") -> list[Markup]:
+    """Return the mark-up in a text, in order: that of HTML, the > of quoted lines, and the marks of
+    emphasis, such as ** in Markdown.
+
+    >>> [each.start for each in markup("> **He** is *so*; 2*3.")]
+    [0, 2, 6, 12, 15]
+    """
+    found = _html(text, line)
+    if not any(sign in text for sign in ">*_"):
+        return found
+    # A sign that is encoded is a word.
+    rest = _replaced(text, (each._replace(read=_blank(each.read)) for each in found))
+    marks = [Markup(*quoted.span(), " " * len(quoted[0])) for quoted in _QUOTED.finditer(rest)]
+    for _ in range(2):  # one word may be emphasised in others
+        for match in _EMPHASIS.finditer(_replaced(rest, marks)):
+            spans = match.span("opening"), match.span("closing")
+            marks += [Markup(begin, end, " " * (end - begin)) for begin, end in spans]
+        marks.sort()
+    return sorted([*found, *marks])
+
+
+def _blank(read: str) -> str:
+    return read if read.isspace() else "x" * len(read)
+
+
+def _html(text: str, line: str) -> list[Markup]:
     """Return the comments, tags and entities of HTML in a text, in order. An entity is one in a
     text that is encoded as a whole: every & begins an entity, and nothing but tags has a <.
 
-    >>> [each.read.strip(" \\u200b") for each in markup("<i>R&amp;D</i> &#8211;<!-- so --> &lt;1")]
+    >>> [each.read.strip(" \\u200b") for each in _html("<i>R&amp;D</i> &#8211;<!--so--> &lt;", "")]
     ['', '&', '', '\u2013', '', '<']
     """
     if "<" not in text and "&" not in text:

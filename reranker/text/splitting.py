@@ -213,7 +213,7 @@ def _block(
     if form == "tokens":
         return _Block(text, text, start, line, is_whole, spaces)
     known = layout or Layout()
-    found = tuple(turns(text, known))
+    found = tuple(turns(masked(text, Layout()), known))
     has_items = form in ("text", "prose")
     read = masked(text, known)
     return _Block(text, read, start, line, is_whole, spaces, has_items, found, speaker)

@@ -40,6 +40,8 @@ _BRACKETS = {"[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 _UNUSABLE = re.compile("[\ud800-\udfff\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _WORD = re.compile(r"\S+", re.ASCII)
 _SPACE = re.compile(r"\s")
+# Behind the last full stop: signs and citations, as in "He left.*" and '"He left." [2]'.
+_BEHIND_STOP = re.compile(r"(?:[^\w.\[]|\[/?\w{1,20}\])*")
 
 # Clitics before others, which nltk leaves joined: I'd've, y'all'd've.
 _INNER_CLITIC = re.compile(r"(?<=\w)(?:n't|'(?:d|ll|s|m|re|ve))(?='|\Z)", re.IGNORECASE)
@@ -112,6 +114,8 @@ def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
     straight = _usable(visible).translate(_FOR_NLTK if english else UNESCAPED)
     whole = [*whole_words(straight)] if english else [m.span() for m in ADDRESS.finditer(straight)]
     straight = _masked(straight, whole)
+    if english:
+        straight = _with_last_stop_apart(straight)
     found = _tokenizer().tokenize(straight) if english else tokens(straight, convention)
     spans: Iterable[Word] = _aligned(found, straight)
     if english:
@@ -216,6 +220,14 @@ def _masked(text: str, whole: Iterable[tuple[int, int]]) -> str:
         parts += [text[last:begin], "x" * (end - begin)]
         last = end
     return "".join([*parts, text[last:]])
+
+
+def _with_last_stop_apart(text: str) -> str:
+    """Return the text with a sign that the tokeniser splits off in place of the last full stop, if
+    no word is behind it: the tokeniser knows brackets and quotes there, but no other signs."""
+    place = text.rfind(".")
+    is_stop = place > 0 and text[place - 1] not in ". " and _BEHIND_STOP.fullmatch(text, place + 1)
+    return f"{text[:place]};{text[place + 1 :]}" if is_stop else text
 
 
 def _edges(text: str, whole: Iterable[tuple[int, int]], joins: bool) -> Iterator[int]:

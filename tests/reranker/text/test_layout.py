@@ -126,6 +126,19 @@ Head of Sales
         ("One<br>Two<p>Three</p>four", "One|Two|Three|four"),
         ("I <3 you. And x < y > z.", "I <3 you.|And x < y > z."),
         ("He saw.<br /><br />I did. <br> Yes", "He saw.|I did.|Yes"),
+        # marks of emphasis and of headings in Markdown, lines of a quotation
+        ("# Title\nIt is **so**. *He left.* She came.", "Title|It is so .|He left.|She came."),
+        ("## 2 Use\n- **Speed**: a _real_ one. _Go._ No.", "2 Use|Speed : a real one.|Go.|No."),
+        ("***Stop!*** **A _b_ c** (*d*) *e,\nf*", "Stop!|A b c ( d ) e, f"),
+        (
+            "I go.\n> > He went to\n> > town.\n>\n> She too.\nYes",
+            "I go.|He went to town.|She too.|Yes",
+        ),
+        ("2*3*4 **kw *args *.py 5* a_b_c __b__", "2*3*4 **kw *args *.py 5* a_b_c __b__"),
+        (
+            "It costs $5.*\n\n*It varies. **So it is.\n\n>50 go",
+            "It costs $5.*|*It varies.|**So it is.|>50 go",
+        ),
         ('<div class="a">\nGo to <a href="b.c">us</a>\n</div>', "Go to us"),
     ],
 )
@@ -190,6 +203,7 @@ TRANSCRIPT = (
             "\n[2021-05-12 1:17 a.m.] Anna Lee: yes",
             "Anna Lee> hi|Bob> hi|Anna Lee> yes",
         ),
+        ("**Anna:** hi\n**Bob:** so\n**Anna:** yes", "Anna> hi|Bob> so|Anna> yes"),
         # only events that are known are left out; a heading is no speaker
         (
             "Will: We saw [the cat]. (Laughs)\nAnna: Press <enter>. [inaudible 00:12]\n"
@@ -202,7 +216,8 @@ TRANSCRIPT = (
 def test_speakers_of_transcripts(text: str, expected: str) -> None:
     sentences, messages = split(text)
     assert sentences == expected.split("|")
-    assert len(messages) == 1 and "--no-speakers" in messages[0]
+    assert [message for message in messages if "mark-up" not in message] == [messages[-1]]
+    assert "--no-speakers" in messages[-1]
 
 
 def test_names_and_colons_that_are_no_speakers() -> None:
@@ -327,6 +342,11 @@ def test_marks_of_items() -> None:
         "a",
         "1/1/1 1:1 ",
         "[1/1/1\n",
+        "*a ",
+        "*a* ",
+        "> ",
+        "_a\n",
+        "# ",
     ],
 )
 def test_time_grows_as_the_text_does(piece: str) -> None:

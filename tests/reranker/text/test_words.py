@@ -106,6 +106,11 @@ def test_words_are_those_of_the_treebanks(text: str, gum: str | None, wsj: str |
         ("Read example.org/x?y=1, bit.ly/a-b.", "Read example.org/x?y=1 , bit.ly/a-b ."),
         ("Is it jones-hall.com? x.org?a=b-c", "Is it jones-hall.com ? x.org?a=b-c"),
         ("and/or, e.g./i.e., yes/no.", "and / or , e.g./i.e. , yes / no ."),
+        # signs and citations behind the last full stop
+        ("He left.*", "He left . *"),
+        ('"He left." [2]', '" He left . " -LSB- 2 -RSB-'),
+        ("Don't go. [/quote] \u2020", "Do n't go . -LSB- /quote -RSB- \u2020"),
+        ("He left \u2026 *, at 5.30 *... *", "He left \u2026 * , at 5.30 * ... *"),
         # invisible characters
         ("Fa\u200bmily don\u200b't \u200b\u2060go\u00ad.", "Family do n't go ."),
     ],
