@@ -136,7 +136,7 @@ function end({ warnings, isComplete }) {
   byId("side-hint").hidden = isSingle;
   byId("weight-ends").hidden = !hasScores;
   byId("weight-none").hidden = hasScores;
-  byId("warnings").textContent = warnings.join(" ");
+  byId("warnings").textContent = warnings.map(withoutFlags).join(" ");
   byId("warnings").hidden = !warnings.length;
   const isText = state.sentences.some(({ origin }) => origin);
   byId("alternatives").hidden = isText || !(isComplete && looksLikeAlternatives(state.sentences));
@@ -285,11 +285,14 @@ byId("sort").addEventListener("click", () => {
   sentenceList.sort(isSorted);
 });
 
-/** The best tree of each sentence that has one: {candidate, words, isForeign}. */
+/** A warning about the text in the box, without the flags of commands, which the page does not have. */
+const withoutFlags = (warning) => warning.replace(/^text: /u, "").replace(/ \(--[^()]*\)$/u, ".");
+
+/** The best tree of each sentence that has one: {candidate, words, origin, isForeign}. */
 function bestTrees() {
   return state.orders.flatMap(({ best }, place) => {
-    const { words, isForeign: isUnknown } = state.sentences[place];
-    return best ? [{ candidate: best.candidate, words, isForeign: isUnknown }] : [];
+    const { words, origin, isForeign: isUnknown } = state.sentences[place];
+    return best ? [{ candidate: best.candidate, words, origin, isForeign: isUnknown }] : [];
   });
 }
 

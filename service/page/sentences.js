@@ -42,7 +42,7 @@ export class Sentences {
       "sentence",
       place,
       element("span", { class: "id", title: id }, id),
-      element("span", { class: "text", ...sentence.written }, sentence.words),
+      element("span", { class: "text", ...sentence.written }, ...speakerOf(sentence), sentence.words),
       element("span", { class: "mark" }),
     );
     this.#entries.push(entry);
@@ -64,6 +64,11 @@ export class Sentences {
   activate(place) {
     this.#list.activate(place);
   }
+}
+
+/** The name before a turn of a transcript, if the sentence has one, as children of an element. */
+export function speakerOf({ origin }) {
+  return origin?.speaker ? [element("span", { class: "speaker" }, `${origin.speaker}:`), " "] : [];
 }
 
 const share = ({ isForeign }, confidence) => (isForeign || confidence === null ? "" : percent(confidence).replace("more than ", ">\u00a0"));

@@ -4,11 +4,12 @@
 import { saveBlob } from "./downloads.js";
 import { byId, element, svg } from "./elements.js";
 import { standalone } from "./picture.js";
+import { speakerOf } from "./sentences.js";
 import { forgetProbabilities, treeFor } from "./trees.js";
 
 const GAP = 24; // pixels between two drawings
 
-/** Save drawings of trees, {candidate, words, isForeign}, in one picture. */
+/** Save drawings of trees, {candidate, words, origin, isForeign}, in one picture. */
 export function saveSheets(trees) {
   const drawings = trees.map(drawn);
   const sizes = drawings.map((each) => ["width", "height"].map((name) => Number(each.getAttribute(name))));
@@ -27,7 +28,7 @@ export function saveSheets(trees) {
 export function printSheets(trees) {
   const sheets = byId("sheets");
   sheets.replaceChildren(
-    ...trees.map((tree) => element("figure", {}, element("figcaption", {}, tree.words), drawn(tree))),
+    ...trees.map((tree) => element("figure", {}, element("figcaption", {}, ...speakerOf(tree), tree.words), drawn(tree))),
   );
   addEventListener("afterprint", () => sheets.replaceChildren(), { once: true });
   print();

@@ -71,6 +71,18 @@ def test_all_drawings_are_saved_and_printed(page: Page) -> None:
     assert page.locator("#sheets svg").count() == 0 and page.locator(".masthead").is_visible()
 
 
+def test_a_transcript_shows_who_speaks(page: Page) -> None:
+    show_tree(page, "ANNA: We saw it. It is here.\nBEN: Was it?\nANNA: It was.\n")
+    texts = page.locator("#sentences .text").all_text_contents()
+    assert texts == ["ANNA: We saw it.", "ANNA: It is here.", "BEN: Was it?", "ANNA: It was."]
+    assert text_of(page, "#sentence") == "We saw it."
+    warnings = text_of(page, "#warnings")
+    assert warnings.startswith("a transcript: names such as 'ANNA'") and "--" not in warnings
+    page.evaluate("window.print = () => {}")
+    page.click("#print")
+    assert page.locator("#sheets figcaption").all_text_contents() == texts
+
+
 def test_the_least_certain_sentences_come_first_if_asked(page: Page) -> None:
     show_tree(page, "It is here. I saw the man with the telescope. They left.")
     marks = page.locator("#sentences .mark")
