@@ -102,17 +102,22 @@ def doubt_of(sentence: ParsedSentence, candidates: Iterable[CandidateTree]) -> D
     words = _quoted(sentence, (node.start, node.end))
     plain = ("“", words, f"”: {_named(node)}")
     return (
-        _label(node, others, sentence)
+        _label(node, best, others, sentence)
         or _attachment(best, place, others, sentence)
         or Doubt(plain, others[0].number if others else None)
     )
 
 
-def _label(node: Constituent, others: Sequence[_Reading], sentence: ParsedSentence) -> Doubt | None:
-    """Return ``“ice cream”: noun phrase (82%) or clause (9%)``."""
+def _label(
+    node: Constituent, best: _Reading, others: Sequence[_Reading], sentence: ParsedSentence
+) -> Doubt | None:
+    """Return ``“ice cream”: noun phrase (82%) or clause (9%)``. A bracket that the best tree has,
+    too, is no alternative."""
     other = max(others, key=lambda each: each.weight, default=None)
     span = (node.start, node.end)
-    here = [each for each in other.brackets if _key(each)[:2] == span] if other else []
+    both = set(map(_key, best.brackets))
+    brackets = other.brackets if other else ()
+    here = [each for each in brackets if _key(each)[:2] == span and _key(each) not in both]
     if other is None or len(here) != 1:
         return None
     names = f"”: {_named(node)} or {_named(here[0])}"

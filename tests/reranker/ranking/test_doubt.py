@@ -25,6 +25,9 @@ LONG = "(S (NP (NP {}) (PP (IN of) (NP (NNS words)))) (VP (VBD came)))".format("
 FLAT_LONG = "(S (NP {}) (PP (IN of) (NP (NNS words))) (VP (VBD came)))".format("(NN a) " * 12)
 THAT = "(NP (NP (NN proof)) (SBAR (WHNP (WDT that)) (S (VP (VBZ ends)) {})) {})"
 
+UNARY = "(SBARQ (WHNP (WP What)) (SQ (VP (VBD made) (NP (PRP it)))))"
+FLAT_QUESTION = "(SBARQ (WHNP (WP What)) (SQ (VBD made) (NP (PRP it))))"
+
 
 class Case(NamedTuple):
     doubtful: tuple[int, int, str]
@@ -67,6 +70,9 @@ CASES = {
         0.005,
         (LONG, FLAT_LONG),
         ("“a a a a … a a of words”: noun phrase (less than 1%)", 1),
+    ),
+    "only in the best tree, which has the other's bracket, too": Case(
+        (1, 3, "VP"), 0.4, (UNARY, FLAT_QUESTION), ("“made it”: verb phrase (40%)", 1)
     ),
     "behind that": Case(
         (1, 3, "SBAR"),
