@@ -54,7 +54,10 @@ def draining(retry_after: int = 1) -> RequestError:
 
 
 def too_late(seconds: float) -> RequestError:
-    message = f"not finished within {seconds:g} s; the request was cancelled"
+    message = (
+        f"not finished within {seconds:g} s; the request was cancelled: send less, or ask for more "
+        "time in the header X-Request-Timeout"
+    )
     return RequestError(504, "deadline", message)
 
 
