@@ -116,6 +116,8 @@ _TAG = re.compile(
     r"\s{0,9}/?>",
     re.IGNORECASE,
 )
+# Line breaks of old Macs, of Word and of note programs; form feeds are between pages, in sentences.
+_LINE_BREAK = re.compile(r"\r(?!\n)|[\x0b\u2028\u2029]")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}\d{0,2}|#\d{1,6}|#[xX][\dA-Fa-f]{1,5});")
 ZERO_WIDTH = "\u200b"
 # **bold**, *so*, _so_ of Markdown and of plain books, over two lines, too; unlike 2*3*4, __init__.
@@ -241,8 +243,9 @@ def turns(text: str, layout: Layout) -> Iterator[Turn]:
 
 
 def masked(text: str, layout: Layout, line: str = "\n") -> str:
-    """Return the text, of the same length, with spaces and line breaks in place of mark-up and of
-    speakers' names; ``line`` is in place of <br>."""
+    """Return the text, of the same length, with spaces and line breaks in place of mark-up, of
+    speakers' names and of other characters that break lines; ``line`` is in place of <br>."""
+    text = _LINE_BREAK.sub("\n", text)
     text = _replaced(text, markup(text, line))
     if layout.has_speakers:
         text = _TURN.sub(

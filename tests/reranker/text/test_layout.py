@@ -121,6 +121,11 @@ Head of Sales
             "again if there is anything else that we can do.|Kind regards,|Jane Smith|"
             "Head of Sales",
         ),
+        # other line breaks: old Macs, a new line in Word, separators; a form feed is between pages
+        ("Storm hits\rRescue starts\r\rBob: it\ris.", "Storm hits|Rescue starts|Bob: it is."),
+        ("Storm hits\u2028Rescue starts\u2029Bob goes", "Storm hits|Rescue starts|Bob goes"),
+        ("2 eggs\x0bSalt\r\nSugar\x0b- milk", "2 eggs|Salt|Sugar|milk"),
+        ("He went to the\n\x0ctown.\r\nShe did", "He went to the town.|She did"),
         # mark-up has partners, or is at an edge
         ("This is <b>bold</b> and <i class='x'>so</i>.", "This is bold and so ."),
         ("One<br>Two<p>Three</p>four", "One|Two|Three|four"),
