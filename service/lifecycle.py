@@ -259,7 +259,7 @@ class Service:
         if len(models.members) < len(before) and not may_shrink:
             raise RerankError(
                 f"there are {len(models.members)} models now and {len(before)} in use; "
-                "reload with fewer=true if that is meant"
+                "reload with fewer=true to use fewer"
             )
 
     def _switch(self, keys: Keys, models: Models) -> None:

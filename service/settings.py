@@ -178,9 +178,8 @@ class Settings(BaseSettings):
     )
     words: Convention | None = Field(
         None,
-        description="split text into words as GUM, CRAFT and OntoNotes 5 do, as the Wall Street "
-        "Journal's treebank does, or as another language needs; by default in the usual way of "
-        "the language",
+        description="how to split words: gum, wsj, spaced, id, zh or characters, as for "
+        "`rerank parse --words`; by default it depends on the language",
     )
 
     batch_tokens: _Count = Field(

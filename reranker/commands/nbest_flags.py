@@ -45,7 +45,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help=("reject all broken candidates"),
     )
-    text = "candidates per list, for formats that do not tell (OpenNMT's -n_best K)"
+    text = "candidates per list, for formats without this number (OpenNMT's -n_best K)"
     add("--beam", type=positive, metavar="K", help=text)
 
 

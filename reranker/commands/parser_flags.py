@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
     """Add the flags; ``longest`` is the default of ``--longest``."""
     add_choice(parser, longest=longest)
     add_format(parser, "format of the lists that --parser-command prints")
-    text = "candidates per list, for formats that do not tell"
+    text = "candidates per list, for formats without this number"
     parser.add_argument("--beam", type=positive, metavar="K", help=text)
 
 

@@ -17,7 +17,7 @@ EXAMPLES = """examples:
   rerank serve --models ckpt/*.pt --ray --engines 4
   RERANK_API_KEYS=secret rerank serve --config service.toml
 
-exit status: 0 stopped by a signal, 2 could not start, 3 for lack of memory"""
+exit status: 0 stopped by a signal, 2 could not start, 3 out of memory"""
 
 USAGE = "%(prog)s [flags]"
 GROUPS = {
@@ -44,9 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add_arguments(parser)
     text = (
-        "serve with Ray Serve, --engines being its replicas; WHERE, if given: local, this machine "
-        "alone; auto, HOST:PORT or ray://HOST:PORT, a cluster that runs (default: RAY_ADDRESS, "
-        "else local)"
+        "serve with Ray Serve, with --engines replicas; WHERE: local: only this machine; auto, "
+        "HOST:PORT or ray://HOST:PORT: a running cluster (default: RAY_ADDRESS, else local)"
     )
     parser.add_argument("--ray", nargs="?", const="", metavar="WHERE", help=text)
 

@@ -44,7 +44,7 @@ def add_words(parser: argparse.ArgumentParser, scope: str = "") -> None:
     parser.add_argument("--words", choices=CONVENTIONS, help=text)
     text = (
         f"{scope}names before a colon at the beginning of a line are speakers, not words (default: "
-        "found by the text)"
+        "decided by the text)"
     )
     parser.add_argument("--speakers", action=argparse.BooleanOptionalAction, help=text)
 

@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "folder for the checkpoints, for report.md, and in work/ for the state of a stopped run"
     add("--out", type=Path, required=True, metavar="FOLDER", help=text)
     text = (
-        "learn from the trees that every model chooses, and by at least this margin; all: learn "
+        "learn only from trees that every model chooses by at least this margin; all: learn "
         "from every chosen tree (default: %(default)g)"
     )
     add("--margin", type=_margin, default=2.0, metavar="NATS", help=text)
@@ -201,7 +201,7 @@ def _gold(
         if language and member.language != language:
             raise InputError(
                 f"{path}: a model of {language_name(member.language)}, and the parser is of "
-                f"{language_name(language)}; --language takes the parser and the models of one"
+                f"{language_name(language)}; --language chooses both"
             )
     return [linearize_tagged(tree) for tree in read_treebank(arguments.train)]
 

@@ -27,7 +27,7 @@ _Flags = dict[str, dict[str, Any]]  # arguments of argparse's add_argument, by n
 _MODELS: _Flags = {
     "--models": {
         "nargs": "+", "required": True, "metavar": "FILE.pt",
-        "help": "checkpoints, a folder of them or an ensemble.toml",
+        "help": "checkpoints, a folder of checkpoints or an ensemble.toml",
     },
     "--trees": {"nargs": "+", "type": Path, "required": True, "metavar": "TREES"},
 }  # fmt: skip
@@ -37,7 +37,7 @@ _PLACE: _Flags = {
         "type": positive, "metavar": "N", "help": "CPU threads (default: all cores)"
     },
 }  # fmt: skip
-_TEXT = "plain text, one sentence per line, its state carried from line to line"
+_TEXT = "plain text, one sentence per line; the state is carried from line to line"
 _MODEL: _Flags = {"--models": _MODELS["--models"]}
 _SEED: _Flags = {
     "--seed": {"type": int, "default": 0, "metavar": "N", "help": "random seed (default: 0)"}
@@ -51,7 +51,9 @@ _SAMPLE: _Flags = {
 }  # fmt: skip
 _TREES_OR_TEXT: _Flags = {  # one of two flags: see add_arguments
     "--trees": {"nargs": "+", "type": Path, "metavar": "TREES"},
-    "--text": {"nargs": "+", "type": Path, "metavar": "TEXT", "help": f"instead: {_TEXT}"},
+    "--text": {
+        "nargs": "+", "type": Path, "metavar": "TEXT", "help": f"instead of --trees: {_TEXT}",
+    },
 }  # fmt: skip
 _SOURCE: _Flags = {**_SAMPLE, **_PLACE, **_TREES_OR_TEXT}
 
@@ -88,7 +90,7 @@ _KINDS: dict[str, tuple[str, _Flags]] = {
             **_MODEL, **_PLACE,
             "--text": {
                 "nargs": "+", "type": Path, "required": True, "metavar": "TEXT",
-                "help": f"{_TEXT}; each file from the start state",
+                "help": f"{_TEXT}, and each file begins with the start state",
             },
             "--token-scores": {
                 "type": Path, "metavar": "FILE.jsonl",
@@ -142,10 +144,10 @@ _KINDS: dict[str, tuple[str, _Flags]] = {
 }  # fmt: skip
 _OUTPUT: _Flags = {
     "--json": {"action": "store_true", "help": "print JSON, not rounded"},
-    "--out": {"type": Path, "metavar": "FILE", "help": "write there instead of printing"},
+    "--out": {"type": Path, "metavar": "FILE", "help": "write to FILE instead of printing"},
     "--plot": {
         "type": Path, "metavar": "FILE.png",
-        "help": "also draw it (.svg and .pdf too; needs matplotlib)",
+        "help": "also draw the result (.svg and .pdf too; needs matplotlib)",
     },
 }  # fmt: skip
 

@@ -40,8 +40,8 @@ EXAMPLES = """examples:
   rerank cluster --text 's3://bucket/news/*.txt.zst' --out s3://bucket/trees/ --parser bllip
 
 Each FILE becomes one file in FOLDER, identical to the output of `rerank --nbest FILE`, of
-`rerank parse FILE` or, with --to, of `rerank convert FILE`. Repeat the command to do what is
-missing: files that are new, changed or unfinished, or made with other settings (docs/cluster.md).
+`rerank parse FILE` or, with --to, of `rerank convert FILE`. When repeated, the command
+does only files that are new, changed or unfinished, or made with other settings (docs/cluster.md).
 
 exit status: 0 success, 1 a file cannot be read, candidates were rejected or a sentence has none
 left, 2 unusable flags, output or cluster, 3 out of memory, 130 interrupted"""
@@ -75,8 +75,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "folder for the outputs, one per FILE"
     add("--out", required=True, metavar="FOLDER", help=text)
     text = (
-        "what --text has: running text, the same with lines broken anywhere (prose), one sentence "
-        "per line, or the same with a space between words (tokens) (default: text)"
+        "form of --text: running text, running text with lines broken anywhere (prose), one "
+        "sentence per line, or sentences with a space between words (tokens) (default: text)"
     )
     add("--form", choices=get_args(TextForm), default="text", help=text)
     text_flags.add_words(parser, "for --text: ")
@@ -194,7 +194,7 @@ def _check_input(arguments: argparse.Namespace) -> None:
     """Raise InputError for flags that belong to the other kind of input."""
     if arguments.tokens:
         raise InputError(
-            "--tokens has the sentences of one file: put them into each with `rerank convert`"
+            "--tokens has the sentences of one file: add them to each file with `rerank convert`"
         )
     if arguments.text and (arguments.restore or arguments.repair is not None):
         raise InputError("--restore and --repair are for --nbest")

@@ -78,7 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Generate as the flags say; return the exit code."""
     count = arguments.nbest or arguments.beam
     if count > arguments.beam:
-        raise InputError(f"--nbest {count}: a beam of {arguments.beam} has no more outputs")
+        raise InputError(
+            f"--nbest {count}: a beam of {arguments.beam} has only {arguments.beam} outputs"
+        )
     paths = named_models(arguments.models).paths
     out = destination(arguments, [arguments.source])
     with loading("PyTorch"):

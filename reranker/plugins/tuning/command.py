@@ -35,9 +35,9 @@ EXAMPLES = """examples:
   rerank tune dev.jsonl dev.mrg --gold-tags --lm-weight 1 --plot-confidence confidence.png
 
 Prints three tables: F1 by --lm-weight, with the best weight of each half of the sentences tried on
-the other half; F1 of finer tuning, on the same sentences and cross-validated; and how well
-`better_than_first` in ranked output is predicted, the probability that the chosen tree is better
-than the parser's first. docs/tuning.md explains them."""
+the other half; F1 of finer tuning, on the same sentences and cross-validated; and the
+quality of `better_than_first` in ranked output, the probability that the chosen tree is better than
+the parser's first. docs/tuning.md explains the tables."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print F1 by ``--lm-weight`` and after tuning; return the exit code."""
     if (arguments.save is None) != (arguments.models is None):
-        raise InputError("--save and --models go together")
+        raise InputError("--save and --models need each other")
     if arguments.member_weights and arguments.lm_weight is None:
         raise InputError("--member-weights needs --lm-weight: else weights are tuned")
     if arguments.save is not None and arguments.save.suffix != ".toml":

@@ -120,7 +120,7 @@ def test_what_cannot_be_generated_is_refused(parser: str, capsys: Capture) -> No
     Path("bad.toml").write_text(LANGUAGE_MODEL)
     trees = ["--train", "trees.mrg", "--dev", "trees.mrg", "--out", "x.pt"]
     for command, reason in [
-        (["generate", "--models", parser, "--beam", "2", "--nbest", "3"], "no more outputs"),
+        (["generate", "--models", parser, "--beam", "2", "--nbest", "3"], "has only 2 outputs"),
         (["generate", "--models", "none.pt"], "none.pt"),
         (["generate", "--models", parser, "--source", "missing"], "missing: cannot be read"),
         (["generate", "--models", parser, "--out", parser], "is also an input"),

@@ -218,8 +218,8 @@ def test_save_refuses_what_it_would_get_wrong(
     command = tuning(tmp_path, ranked([entry(0, BEST, 2.0, -1.0)]))
     save = str(tmp_path / "e.toml")
     for flags, reason in (
-        (["--save", save], "--save and --models go together"),
-        (["--models", *models], "--save and --models go together"),
+        (["--save", save], "--save and --models need each other"),
+        (["--models", *models], "--save and --models need each other"),
         (["--models", *models, "--save", str(tmp_path / "e.json")], "must end in .toml"),
         (["--models", *models, "--save", save], "has scores of 1 model, --models names 2"),
         (["--models", models[0], "--save", models[0]], "must end in .toml"),
