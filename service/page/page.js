@@ -286,7 +286,7 @@ byId("sort").addEventListener("click", () => {
 });
 
 /** A warning about the text in the box, without the flags of commands, which the page does not have. */
-const withoutFlags = (warning) => warning.replace(/^text: /u, "").replace(/ \(--[^()]*\)$/u, ".");
+const withoutFlags = (warning) => warning.replace(/^text: /u, "").replace(/ \((--|form|speakers)[^()]*\)$/u, ".");
 
 /** The best tree of each sentence that has one: {candidate, words, origin, isForeign}. */
 function bestTrees() {
