@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Literal
@@ -25,7 +25,10 @@ _OURS = b"parse-reranker"
 _FONTS = "Arial, Helvetica, Liberation Sans, DejaVu Sans, Noto Sans, sans-serif"
 _PAGE = f"""#set document(date: none, keywords: "{_OURS.decode()}")
 #set page(width: auto, height: auto, margin: 0pt)
-#image(bytes(sys.inputs.drawing), format: "svg")
+#for place in range(int(sys.inputs.pages)) {{
+  if place > 0 {{ pagebreak() }}
+  image(bytes(sys.inputs.at(str(place))), format: "svg")
+}}
 """
 _SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 _PIXELS = 48e6  # of a PNG, which takes some 600 MB while it is made
@@ -43,18 +46,24 @@ def draw(tree: Tree, path: str | PathLike[str]) -> None:
     kind = path.suffix.removeprefix(".").lower()
     if kind not in KINDS:
         raise InputError(f"{path}: a drawing ends in {', '.join(f'.{each}' for each in KINDS)}")
-    write_picture(svg.drawing(tree), kind, path)
+    write_picture([svg.drawing(tree)], kind, path)
 
 
 def write_picture(
-    drawing: str, kind: str, path: Path, inputs: Iterable[str] = (), *, is_named: bool = True
+    drawings: Sequence[str],
+    kind: str,
+    path: Path,
+    inputs: Iterable[str] = (),
+    *,
+    is_named: bool = True,
 ) -> None:
-    """Write an SVG drawing as one of ``KINDS``. ``inputs`` are not replaced, nor are others' files
-    if the program chose the name, not the user. Raises InputError as ``draw`` does."""
+    """Write an SVG drawing as one of ``KINDS``, or several as pages of a PDF. ``inputs`` are not
+    replaced, nor are others' files if the program chose the name, not the user. Raises InputError
+    as ``draw`` does."""
     resolved = output_path(path, inputs)
     if resolved is not None and not is_named:
         release(resolved)  # _is_picture reads it
-    data = picture(drawing, kind, path)
+    data = picture(drawings, kind, path)
     with whole_file(resolved or path) if is_named else whole_file(path, _is_picture) as file:
         file.write(data)
 
@@ -66,26 +75,31 @@ def check_installed(kind: str) -> None:
             import typst  # noqa: F401
 
 
-def picture(drawing: str, kind: str, name: object = "the drawing") -> bytes:
-    """Return an SVG drawing as the bytes of one of ``KINDS``. Raises InputError as ``draw`` does;
-    ``name`` begins the message."""
+def picture(drawings: Sequence[str], kind: str, name: object = "the drawing") -> bytes:
+    """Return an SVG drawing as the bytes of one of ``KINDS``, or several as pages of a PDF. Raises
+    InputError as ``draw`` does; ``name`` begins the message."""
     if kind == "svg":
+        (drawing,) = drawings
         return drawing.encode("utf-8", "surrogateescape")
-    width, height = map(float, _SIZE.findall(drawing)[0])
-    scale = min(_SCALE, (_PIXELS / (width * height)) ** 0.5)
-    if scale < 1 if kind == "png" else max(width, height) > _LONGEST:
-        raise InputError(
-            f"{name}: {width:.0f} x {height:.0f} pixels are too many for a {kind.upper()}; SVG has "
-            "no limit"
-        )
+    scale = _SCALE
+    for drawing in drawings:
+        width, height = map(float, _SIZE.findall(drawing)[0])
+        scale = min(_SCALE, (_PIXELS / (width * height)) ** 0.5)
+        if scale < 1 if kind == "png" else max(width, height) > _LONGEST:
+            raise InputError(
+                f"{name}: {width:.0f} x {height:.0f} pixels are too many for a {kind.upper()}; SVG "
+                "has no limit"
+            )
     check_installed(kind)
     import typst
 
-    fonts = drawing.replace('font-family="sans-serif"', f'font-family="{_FONTS}"', 1)
-    inputs = {"drawing": fonts.encode("utf-8", "replace").decode()}
+    inputs = {"pages": str(len(drawings))}
+    for place, drawing in enumerate(drawings):
+        fonts = drawing.replace('font-family="sans-serif"', f'font-family="{_FONTS}"', 1)
+        inputs[str(place)] = fonts.encode("utf-8", "replace").decode()
     form: Literal["png", "pdf"] = "png" if kind == "png" else "pdf"
     data = typst.compile(_PAGE.encode(), format=form, ppi=96 * scale, sys_inputs=inputs)
-    assert isinstance(data, bytes)  # of one page
+    assert isinstance(data, bytes)  # a list only of several PNGs
     return _marked(data) if kind == "png" else data
 
 

@@ -27,7 +27,7 @@ EXAMPLES = """examples:
   rerank show ranked.jsonl --gold gold.mrg --gold-tags --width 250 | less -S
   rerank show ranked.jsonl --gold gold.mrg --gold-tags --brief
   rerank show ranked.jsonl --sentence s3 --svg s3.svg
-  rerank show parses.txt.gz --pdf drawings/
+  rerank show parses.txt.gz --pdf drawings.pdf
   rerank --nbest parses.txt --models ckpt/*.pt --output ranked | rerank show -
 
 *NP is a bracket that the other tree does not have; with --gold, ✓ is a right bracket, ✗ a wrong
@@ -67,7 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "write drawings to FILE.svg for one sentence, or to a folder with a file per sentence"
     drawings("--svg", type=Path, metavar="FILE", help=text)
     for kind in ("png", "pdf"):
-        text = f"the same as {kind.upper()}; needs parse-reranker[draw]"
+        pages = ", or to one file with a page per sentence" if kind == "pdf" else ""
+        text = f"the same as {kind.upper()}{pages}; needs parse-reranker[draw]"
         drawings(f"--{kind}", type=Path, metavar="FILE", help=text)
     text = "draw trees that are wider than N columns as outlines (default: the terminal's width)"
     add("--width", type=whole_number(20), metavar="N", help=text)

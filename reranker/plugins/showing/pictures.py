@@ -16,10 +16,12 @@ from reranker.trees.svg import svg
 from reranker.work.loop import Identity
 from reranker.work.sinks import ListSink
 
+_MOST_PAGES = 1000  # of a PDF, which is made in memory
+
 
 class Pictures(ListSink[Change]):
-    """Drawings: one file for one sentence, which is kept here until there is no other, or a folder
-    with a file for each sentence, named after it."""
+    """Drawings: one file for one sentence, or a PDF with a page for each sentence, which are kept
+    here until the last one; or a folder with a file for each sentence, named after it."""
 
     def __init__(self, path: Path, kind: str, inputs: Sequence[str]) -> None:
         """Take the file or folder, the kind of picture, and the files that must not be replaced."""
@@ -33,31 +35,32 @@ class Pictures(ListSink[Change]):
     def opened(self, identity: Callable[[], Identity]) -> Iterator[None]:
         """Write the only file at the end."""
         yield
-        for change in self:
-            self._draw(change, self._path)
+        if drawings := [svg(change.titled()) for change in self]:
+            write_picture(drawings, self._kind, self._path, self._inputs)
+            self.number = len(drawings)
 
     def append(self, answer: Change) -> None:
-        """Draw a sentence. Raises InputError for one file and several sentences."""
-        if not self._is_file:
-            self._draw(answer, None)
-        elif self:
-            raise InputError(
-                f"{self._path}: more than one sentence to draw: pick one with --sentence, or name "
-                "a folder instead of a file"
-            )
-        else:
-            super().append(answer)
-
-    def _draw(self, change: Change, file: Path | None) -> None:
-        """Write the drawing to the file, or into the folder."""
-        if change.best is None:
+        """Draw a sentence. Raises InputError for one file and too many sentences."""
+        if answer.best is None:
             return
-        if file is None and not self._path.exists() and self._path.parent.is_dir():
+        if self._is_file and len(self) == (_MOST_PAGES if self._kind == "pdf" else 1):
+            many = "one sentence" if len(self) == 1 else f"{_MOST_PAGES} sentences"
+            raise InputError(
+                f"{self._path}: more than {many} to draw: pick some with --sentence, or name a "
+                "folder instead of a file"
+            )
+        if self._is_file:
+            super().append(answer)
+        else:
+            self._draw(answer)
+
+    def _draw(self, change: Change) -> None:
+        """Write the drawing into the folder."""
+        if not self._path.exists() and self._path.parent.is_dir():
             with write_errors(self._path):
                 self._path.mkdir()
-        picture = file or self._path / f"{self._new_name(change)}.{self._kind}"
-        drawing = svg(change.titled())
-        write_picture(drawing, self._kind, picture, self._inputs, is_named=file is not None)
+        picture = self._path / f"{self._new_name(change)}.{self._kind}"
+        write_picture([svg(change.titled())], self._kind, picture, self._inputs, is_named=False)
         self.number += 1
 
     def _new_name(self, change: Change) -> str:

@@ -229,6 +229,21 @@ def test_png_and_pdf(kind: str, ranked: str, tmp_path: Path, capsys: Capture) ->
     assert mine.read_bytes() == start
 
 
+def test_one_pdf_has_a_page_for_each_sentence(
+    ranked: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("typst")
+    pdf = tmp_path / "all.pdf"
+    assert main(["show", ranked, "--pdf", str(pdf)]) == 0
+    assert f"drawings of 2 sentences written to {pdf}" in capsys.readouterr().err
+    before = pdf.read_bytes()
+    assert before.startswith(b"%PDF") and before.count(b"/Type/Page/") == 2
+    monkeypatch.setattr("reranker.plugins.showing.pictures._MOST_PAGES", 1)
+    assert main(["show", ranked, "--pdf", str(pdf)]) == 2
+    assert "name a folder instead of a file" in capsys.readouterr().err
+    assert pdf.read_bytes() == before
+
+
 def test_without_typst_nothing_is_begun(
     ranked: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
