@@ -177,6 +177,8 @@ class Gold:
             prepared = _prepare(gold, self._parameters)
             if len(gold.words) != len(test.words):
                 counts = f"{len(gold.words)} gold words, {len(test.words)} test words"
+                if gold.length == test.length:
+                    counts += ": one is punctuation in only one tree (see --gold-tags)"
                 return self._unscored("error", counts)
         candidate = _prepare(test, self._parameters)
         if prepared.sentence != candidate.sentence:

@@ -66,7 +66,7 @@ def test_gold_tags_make_punctuation_comparable(
     assert main(["compare", *names]) == 0
     printed = capsys.readouterr()
     assert printed.out.splitlines()[1].split()[1] == "0.00"
-    assert "test.txt:1: error: 1 gold words, 2 test words" in printed.err
+    assert "test.txt:1: error: 1 gold words, 2 test words: one is punctuation" in printed.err
     assert main(["compare", *names, "--gold-tags"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[1] == "100.00"
 
