@@ -39,6 +39,10 @@ _PNG_START, _PNG_HEAD = b"\x89PNG\r\n\x1a\n", 33  # bytes before the chunks that
 _PDF_END = 4096  # bytes in which the document's keywords are
 
 
+class TooLargeError(InputError):
+    """A drawing has too many pixels for a PNG or PDF."""
+
+
 def draw(tree: Tree, path: str | PathLike[str]) -> None:
     """Write the drawing of a tree as SVG, PNG or PDF, as the name ends. Raises InputError for
     another ending, for a drawing that is too large, and without typst for PNG and PDF."""
@@ -86,7 +90,7 @@ def picture(drawings: Sequence[str], kind: str, name: object = "the drawing") ->
         width, height = map(float, _SIZE.findall(drawing)[0])
         scale = min(_SCALE, (_PIXELS / (width * height)) ** 0.5)
         if scale < 1 if kind == "png" else max(width, height) > _LONGEST:
-            raise InputError(
+            raise TooLargeError(
                 f"{name}: {width:.0f} x {height:.0f} pixels are too many for a {kind.upper()}; SVG "
                 "has no limit"
             )

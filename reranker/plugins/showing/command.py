@@ -99,6 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
         pictures = Pictures(path, kind, inputs)
         counts = loop.run(changes, job, pictures)
         message(f"rerank: drawings of {counted(pictures.number, 'sentence')} written to {path}")
+        if pictures.left_out:
+            return 1
     else:
         width = None
         if not arguments.brief:

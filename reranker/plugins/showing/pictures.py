@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,10 +12,12 @@ from pathlib import Path
 from reranker.errors import InputError
 from reranker.files.output import write_errors
 from reranker.plugins.showing.changes import Change
-from reranker.trees.picture import write_picture
+from reranker.trees.picture import TooLargeError, write_picture
 from reranker.trees.svg import svg
 from reranker.work.loop import Identity
 from reranker.work.sinks import ListSink
+
+logger = logging.getLogger(__name__)
 
 _MOST_PAGES = 1000  # of a PDF, which is made in memory
 
@@ -30,6 +33,8 @@ class Pictures(ListSink[Change]):
         self._names: set[str] = set()
         self.number = 0
         """The number of sentences drawn."""
+        self.left_out = 0
+        """The number of sentences whose drawings are too large for a folder's files."""
 
     @contextmanager
     def opened(self, identity: Callable[[], Identity]) -> Iterator[None]:
@@ -40,7 +45,8 @@ class Pictures(ListSink[Change]):
             self.number = len(drawings)
 
     def append(self, answer: Change) -> None:
-        """Draw a sentence. Raises InputError for one file and too many sentences."""
+        """Draw a sentence; leave it out of a folder, with a message, if its drawing is too large.
+        Raises InputError for one file and too many sentences."""
         if answer.best is None:
             return
         if self._is_file and len(self) == (_MOST_PAGES if self._kind == "pdf" else 1):
@@ -52,7 +58,11 @@ class Pictures(ListSink[Change]):
         if self._is_file:
             super().append(answer)
         else:
-            self._draw(answer)
+            try:
+                self._draw(answer)
+            except TooLargeError as error:
+                logger.warning("left out: %s", error)
+                self.left_out += 1
 
     def _draw(self, change: Change) -> None:
         """Write the drawing into the folder."""

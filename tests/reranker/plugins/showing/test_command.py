@@ -244,6 +244,17 @@ def test_one_pdf_has_a_page_for_each_sentence(
     assert pdf.read_bytes() == before
 
 
+def test_a_sentence_too_large_for_a_pdf_is_left_out(tmp_path: Path, capsys: Capture) -> None:
+    pytest.importorskip("typst")
+    wide = " ".join(f"(NN w{number})" for number in range(480))
+    trees = tmp_path / "trees.mrg"
+    trees.write_text(f"(TOP (NP (NN a)))\n(TOP (NP {wide}))\n(TOP (NP (NN b)))\n")
+    folder = tmp_path / "drawings"
+    assert main(["show", str(trees), "--pdf", str(folder)]) == 1
+    assert sorted(path.name for path in folder.iterdir()) == ["1.pdf", "3.pdf"]
+    assert "2.pdf: " in capsys.readouterr().err
+
+
 def test_without_typst_nothing_is_begun(
     ranked: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
