@@ -80,7 +80,7 @@ class _Clauses(Rows[Found]):
 
     _COLUMNS = (
         *("file", "line", "clause", "parent", "kind", "labels", "finite", "probability"),
-        *("start", "end", "words", "own", "subject", "predicate", "sentence"),
+        *("start", "end", "words", "own", "subject", "predicate", "sentence", "speaker"),
     )
 
     def __init__(self, *, has_commas: bool) -> None:
@@ -101,7 +101,7 @@ class _Clauses(Rows[Found]):
                 *(sentence.file, sentence.line, number, each.parent, each.kind, each.labels),
                 *("yes" if each.finite else "no", each.probability, *each.span),
                 *(words(each.span), words(*each.own), words(*filter(None, [each.subject]))),
-                *(words(*each.predicate), " ".join(sentence.text.split())),
+                *(words(*each.predicate), " ".join(sentence.text.split()), sentence.speaker),
             )
             for number, each in enumerate(sentence.clauses)
         ]

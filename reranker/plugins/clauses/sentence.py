@@ -39,6 +39,8 @@ class SentenceClauses(NamedTuple):
 
     start: int = 0
     """The place of ``text`` in the file, in characters; 0 without a file."""
+    speaker: str | None = None
+    """In a transcript, the name before the turn."""
 
     def within(self, place: Range) -> Range:
         """Return a place of these clauses as characters of ``text``."""
@@ -62,7 +64,8 @@ class SentenceClauses(NamedTuple):
             return first + written.places[start][0], first + written.places[end - 1][1]
 
         found = [clause.placed(each, characters, known) for each in clause.clauses(parses.trees[0])]
-        return cls(parses.file, parses.line, parses.id, written.text, found, first)
+        speaker = parses.origin.speaker if parses.origin else None
+        return cls(parses.file, parses.line, parses.id, written.text, found, first, speaker)
 
 
 Found = tuple[Parses, SentenceClauses]

@@ -56,13 +56,13 @@ def test_a_table_has_words_and_no_ranges(
             "file": file, "line": "1", "clause": "0", "parent": "", "kind": "main", "labels": "S",
             "finite": "yes", "probability": "", "start": "0", "end": "16",
             "words": "I said he left .", "own": "I said … .", "subject": "I",
-            "predicate": "said he left", "sentence": "I said he left .",
+            "predicate": "said he left", "sentence": "I said he left .", "speaker": "",
         },
         {
             "file": file, "line": "1", "clause": "1", "parent": "0", "kind": "complement",
             "labels": "SBAR S", "finite": "yes", "probability": "", "start": "7", "end": "14",
             "words": "he left", "own": "he left", "subject": "he", "predicate": "left",
-            "sentence": "I said he left .",
+            "sentence": "I said he left .", "speaker": "",
         },
     ]  # fmt: skip
 
@@ -139,3 +139,15 @@ def test_what_has_no_clauses_is_named(
     with caplog.at_level(logging.WARNING):
         assert len(reranker.clauses(map(Tree.from_string, (flat, SAID)))) == 1
     assert "trees:1: left out: a flat tree" in caplog.text
+
+
+def test_clauses_of_a_transcript_have_its_speakers(tmp_path: Path, capsys: Capture) -> None:
+    lists = write(tmp_path / "lists", bllip([SAID], [SAID]))
+    file = write(tmp_path / "t.txt", "ANNA: I said he left.\nDr. Meyer: I said he left.\n")
+    flags = ["--parser-command", f"cat {lists}", "--speakers"]
+    assert main(["clauses", file, *flags, "--json"]) == 0
+    written = [json.loads(line)["speaker"] for line in capsys.readouterr().out.splitlines()]
+    assert written == ["ANNA", "Dr. Meyer"]
+    assert main(["clauses", file, *flags]) == 0
+    rows = [*csv.DictReader(io.StringIO(capsys.readouterr().out), delimiter="\t")]
+    assert [row["speaker"] for row in rows] == ["ANNA", "ANNA", "Dr. Meyer", "Dr. Meyer"]
