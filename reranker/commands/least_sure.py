@@ -15,7 +15,10 @@ from reranker.trees.linearize import linearize
 from reranker.work.loop import Identity, Job
 from reranker.work.ranking import Rank
 
-COLUMNS = ("confidence", "place", "bracket", "probability", "words", "sentence", "doubt")
+COLUMNS = (
+    *("confidence", "place", "bracket", "probability", "words", "sentence", "doubt"),
+    "speaker",
+)
 
 RankedList = tuple[Ranking, NBest]
 
@@ -69,8 +72,9 @@ class LeastSure(Form[RankedList]):
 
 def row(ranking: Ranking, nbest: NBest) -> list[Any]:
     """Return the confidence in a tree and the cells of ``COLUMNS``: the sentence, the least
-    sure bracket of its tree and the doubt about that in words; an unknown value is ``-``. The
-    confidence of a sentence that could not be parsed is 0.
+    sure bracket of its tree and the doubt about that in words; an unknown value is ``-``, a
+    speaker outside of transcripts empty. The confidence of a sentence that could not be parsed is
+    0.
 
     Raises TreeError as ``Ranking.parsed_sentence``.
     """
@@ -90,6 +94,7 @@ def row(ranking: Ranking, nbest: NBest) -> list[Any]:
         "-" if confidence is None else f"{confidence:.4f}",
         *(place, label, probability, words, sentence.text),
         doubt.text if doubt else "-",
+        origin.speaker or "" if origin else "",
     )
     rounded = None if confidence is None else round(confidence, 4)
     return [rounded, [" ".join(column.split()) for column in columns]]

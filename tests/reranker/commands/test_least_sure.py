@@ -37,7 +37,7 @@ def test_the_least_sure_come_first(tmp_path: Path, model: str, capsys: Capture) 
     rankings = list(Reranker.load(model).parse(TEXT, parser, longest=20))
     sure = sorted((ranking.confidence or 0.0, place) for place, ranking in enumerate(rankings))
     assert [row[0] for row in columns] == [f"{confidence:.4f}" for confidence, _ in sure[:3]]
-    for (_, place, label, probability, words, sentence, doubt), (_, number) in zip(
+    for (_, place, label, probability, words, sentence, doubt, _), (_, number) in zip(
         columns[1:], sure[1:3], strict=True
     ):
         ranking = rankings[number]
@@ -49,6 +49,15 @@ def test_the_least_sure_come_first(tmp_path: Path, model: str, capsys: Capture) 
             f"{value:.4f}" == probability and name == label
             for (_, _, name), value in ranking.certainty.probabilities.items()
         )
+
+
+def test_a_transcript_has_its_speakers(tmp_path: Path, model: str, capsys: Capture) -> None:
+    (tmp_path / "t.txt").write_text("ANNA: We saw the man.\nDr. Meyer: The man saw us.\n")
+    command = ["parse", str(tmp_path / "t.txt"), "--models", model, "--parser-model", model]
+    for flags, speakers in (["--speakers"], {"ANNA", "Dr. Meyer"}), (["--no-speakers"], {""}):
+        assert main([*command, "--least-sure", "3", *flags]) == 0
+        rows = csv.DictReader(io.StringIO(capsys.readouterr().out), delimiter="\t")
+        assert {row["speaker"] for row in rows} == speakers
 
 
 def test_equal_ones_keep_their_order_and_unknown_ones_come_last() -> None:
