@@ -40,8 +40,11 @@ _BRACKETS = {"[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 _UNUSABLE = re.compile("[\ud800-\udfff\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _WORD = re.compile(r"\S+", re.ASCII)
 _SPACE = re.compile(r"\s")
-# Behind the last full stop: signs and citations, as in "He left.*" and '"He left." [2]'.
-_BEHIND_STOP = re.compile(r"(?:[^\w.\[]|\[/?\w{1,20}\])*")
+# Behind the last full stop: signs that close, and citations: "He left.*", '"He left." [2]'; not the
+# marks behind abbreviations: "at 5 a.m.?", "Acme Inc.:"
+_BEHIND_STOP = re.compile(
+    r"(?:[\s)\]}>\"'\u00bb*_~\u2020\u2021\u00b9\u00b2\u00b3\u2070-\u2079]|\[/?\w{1,20}\])*"
+)
 
 # Clitics before others, which nltk leaves joined: I'd've, y'all'd've.
 _INNER_CLITIC = re.compile(r"(?<=\w)(?:n't|'(?:d|ll|s|m|re|ve))(?='|\Z)", re.IGNORECASE)

@@ -110,6 +110,8 @@ def test_words_are_those_of_the_treebanks(text: str, gum: str | None, wsj: str |
         ("He left.*", "He left . *"),
         ('"He left." [2]', '" He left . " -LSB- 2 -RSB-'),
         ("Don't go. [/quote] \u2020", "Do n't go . -LSB- /quote -RSB- \u2020"),
+        ("At 5 a.m.?", "At 5 a.m. ?"),
+        ("Acme Inc.: Foods etc. -", "Acme Inc. : Foods etc. -"),
         ("He left \u2026 *, at 5.30 *... *", "He left \u2026 * , at 5.30 * ... *"),
         # invisible characters
         ("Fa\u200bmily don\u200b't \u200b\u2060go\u00ad.", "Family do n't go ."),
