@@ -51,7 +51,7 @@ def _headlines(subject: Tree, verbs: Tree, draw: Random) -> Iterator[Tree]:
     short = rewritten(phrase("S", subject, predicate), without_article)
     if 3 <= len(short.words()) <= 16 and short.words() != clause.words() and not is_ragged(clause):
         ended = phrase("S", *subtrees(short), *marked(draw, {"": 0.85, ".": 0.15}))
-        yield phrase("TOP", _cased(ended, draw))
+        yield phrase("TOP", cased(ended, draw))
 
 
 def _predicate(verbs: Tree, draw: Random) -> Tree | None:
@@ -77,10 +77,10 @@ def headings(tree: Tree, draw: Random) -> Iterator[Tree]:
             kept = without_article(node) if draw.random() < 0.8 else node
             tags = kept.tags()
             if len(tags) > 1 and tags[0] != "PRP" and NOUNS & {*tags}:
-                yield phrase("TOP", _cased(kept, draw))
+                yield phrase("TOP", cased(kept, draw))
 
 
-def _cased(node: Tree, draw: Random) -> Tree:
+def cased(node: Tree, draw: Random) -> Tree:
     """Return a tree in sentence case, in title case or in capitals."""
     kind = draw.random()
     if kind < 0.5:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
+from reranker.plugins.augmenting.headlines import cased
 from reranker.plugins.augmenting.rewriting import (
     BE,
     FINITE,
@@ -17,7 +18,9 @@ from reranker.plugins.augmenting.rewriting import (
     leaf,
     marked,
     phrase,
+    rewritten,
     subtrees,
+    without_article,
     word,
 )
 from reranker.trees.tree import Tree
@@ -46,6 +49,8 @@ def _command(verbs: Tree, draw: Random) -> Tree:
     please = phrase("INTJ", leaf("UH", "please"))
     children = [verbs]
     kind = draw.random()
+    if kind > 0.8 and len(verbs.words()) < 8:
+        return phrase("TOP", cased(phrase("S", rewritten(verbs, without_article)), draw))
     if kind < 0.08:
         negation = leaf("RB", draw.choice(["n't", "n't", "not"]))
         children = [phrase("VP", leaf("VB", "do"), negation, verbs)]

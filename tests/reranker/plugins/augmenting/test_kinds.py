@@ -39,6 +39,8 @@ def test_a_command_is_an_infinitive_without_to() -> None:
         *both_cases((f"(S {please} {see}{mark})" for mark in MARKS), "please"),
         *both_cases((f"(S (VP (VB do) (RB n't) {see}){mark})" for mark in MARKS), "do"),
         *both_cases((f"(S (VP (VB do) (RB not) {see}){mark})" for mark in MARKS), "do"),
+        "(S (VP (VB See) (NP (PRP It))))",
+        "(S (VP (VB SEE) (NP (PRP IT))))",
     }
     infinitive = "(S (NP (PRP I)) (VP (VBP want) (S (VP (TO to) (VP (VB see) (NP (PRP it)))))))"
     assert made("commands", infinitive) <= expected
@@ -46,6 +48,12 @@ def test_a_command_is_an_infinitive_without_to() -> None:
     both = made("commands", infinitive) | made("commands", f"(S (NP (PRP I)) (VP (MD must) {see}))")
     assert len(both) > 20
     assert "(S (VP (VB See) (NP (PRP it))) (. .))" in both
+
+
+def test_a_command_of_a_button_has_no_articles() -> None:
+    some = made("commands", "(S (VP (TO to) (VP (VB filter) (NP (DT the) (NNS results)))))")
+    for first, second in (("Filter", "results"), ("Filter", "Results"), ("FILTER", "RESULTS")):
+        assert f"(S (VP (VB {first}) (NP (NNS {second}))))" in some
 
 
 def test_a_command_may_join_verbs_and_says_your() -> None:
