@@ -211,7 +211,8 @@ class SpanModel(nn.Module):
         all spans, in the order of ``span_ends``, then, if the model knows tags, the tag of each
         word, PADDING for an unknown one. All B sentences have the same number of words. ``share``
         of the loss is the cross-entropy of the probabilities in ``taught``, of labels [S, B, L] and
-        of tags [n, B, tags]; the rest of these probabilities up to 1 is left to ``targets``."""
+        of tags [n, B, tags]; the rest of these probabilities up to 1 is left to ``targets``. Where
+        the target is PADDING, nothing else can be learned, and the share is 1."""
         data = self.read(words, features, dtype)
         logits = self.span_logits(data)
         labels, tags = taught
@@ -338,7 +339,8 @@ def _cross_entropy(logits: Tensor, targets: Tensor, taught: Tensor | None, share
     )
     if taught is None:
         return loss.sum()
-    soft = share * taught.flatten(0, 1)
+    shares = torch.where(targets.flatten() == PADDING, 1.0, share)
+    soft = shares.unsqueeze(1) * taught.flatten(0, 1)
     return ((1 - soft.sum(1)) * loss).sum() - (soft * log_probabilities).sum()
 
 

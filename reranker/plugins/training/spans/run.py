@@ -122,9 +122,7 @@ class SpanRun(Run):
         spans."""
         self.model.train()
         is_unknown = torch.rand(batch.inputs.shape) < self.unknown_rates[batch.inputs]
-        taught: tuple[Tensor | None, Tensor | None] = None, None
-        if self.teacher:
-            taught = self.teacher([self.places[each] for each in batch.sentences], batch.targets)
+        taught = self._taught(batch)
         loss, words = self._loss(batch, batch.inputs.masked_fill(is_unknown, UNKNOWN), *taught)
         torch.autograd.backward(loss / words)
         return float(loss.detach()) / words, words
@@ -180,6 +178,25 @@ class SpanRun(Run):
         """Return the trees that have words, labelled; a tree may hold nothing but traces."""
         sentences = (labelled(self.vocabulary, self.lexicon, tree) for tree in trees)
         return [sentence for sentence in sentences if sentence.length]
+
+    def _taught(self, batch: Batch) -> tuple[Tensor | None, Tensor | None]:
+        """Return the teacher's probabilities of labels and of tags. With a ``taught_share`` of 0,
+        the teacher reads only the sentences without trees; the others' probabilities are 0."""
+        is_read = [
+            self.config.taught_share > 0 or number >= self.train_trees for number in batch.sentences
+        ]
+        if not self.teacher or not any(is_read):
+            return None, None
+        read = [place for place, each in enumerate(is_read) if each]
+        places = [self.places[batch.sentences[place]] for place in read]
+        found = self.teacher(places, batch.targets[:, read])
+
+        def spread(part: Tensor) -> Tensor:
+            whole = part.new_zeros(len(part), len(is_read), part.shape[2])
+            return whole.index_copy(1, torch.tensor(read, device=part.device), part)
+
+        labels, tags = found
+        return spread(labels), None if tags is None else spread(tags)
 
     def _loss(
         self, batch: Batch, words: Tensor, labels: Tensor | None = None, tags: Tensor | None = None

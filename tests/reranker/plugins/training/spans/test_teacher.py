@@ -18,7 +18,12 @@ from reranker.models.span_model import span_ends
 from reranker.plugins.training.loop import shards
 from reranker.plugins.training.spans.pretrained import PretrainedEncoder
 from reranker.plugins.training.spans.run import SpanRun
-from reranker.plugins.training.spans.sentences import Lexicon, span_batch, unlabelled
+from reranker.plugins.training.spans.sentences import (
+    Lexicon,
+    labelled,
+    span_batch,
+    unlabelled,
+)
 from reranker.plugins.training.spans.teacher import Teacher
 from reranker.scoring.span_table import read_sentence
 from reranker.trees.linearize import TaggedTree
@@ -195,7 +200,26 @@ def test_plain_text_is_learned_from_the_teacher_alone(path: Path, tmp_path: Path
     assert taught[1] is not None
     expected = (taught[0][:, 0] * spans).sum() + (taught[1][:, 0] * torch.tensor(table.tags)).sum()
     assert words == len(WORDS)
-    assert float(loss.detach()) == pytest.approx(-TAGS.taught_share * float(expected), rel=1e-4)
+    assert float(loss.detach()) == pytest.approx(-float(expected), rel=1e-4)
+
+
+def test_with_a_share_of_0_only_text_without_trees_is_taught(path: Path) -> None:
+    config = replace(TAGS, taught_share=0.0)
+    run = SpanRun(config, TAGGED, DEV, teacher=path, taught_text=[WORDS])
+    tree = next(number for number, each in enumerate(TAGGED) if len(each.words) == len(WORDS))
+    sentences = [
+        labelled(run.vocabulary, run.lexicon, TAGGED[tree]),
+        unlabelled(run.vocabulary, run.lexicon, WORDS),
+    ]
+    batch = span_batch(sentences, run.table)._replace(sentences=(tree, len(TAGGED)))
+    assert run.teacher
+    alone = run.teacher([sentences[1].words], batch.targets[:, 1:])
+    for part, taught in zip(run._taught(batch), alone, strict=True):
+        assert part is not None and taught is not None
+        assert not part[:, 0].any()
+        assert torch.equal(part[:, 1:], taught)
+    trees_alone = span_batch(sentences[:1], run.table)._replace(sentences=(tree,))
+    assert run._taught(trees_alone) == (None, None)
 
 
 def test_the_command_takes_plain_text_with_a_teacher(
