@@ -10,7 +10,7 @@ from typing import Any
 from reranker.checkpoints.ensemble_file import ModelNames
 from reranker.checkpoints.installed import models_in_environment, models_of
 from reranker.errors import InputError
-from reranker.parsers.choice import OPTIONS, kept_parser
+from reranker.parsers.choice import OPTIONS, ParserChoice, kept_parser
 from reranker.parsers.parser import Parser, language_of
 from reranker.pipeline import Reranker
 from reranker.process.forks import ForkSafeCache
@@ -62,7 +62,7 @@ def parse(
         near = difflib.get_close_matches(name, known, 1)
         text = f"is {near[0]!r} meant?" if near else f"there are {', '.join(known)}"
         raise InputError(f"parse has no argument {name!r}: {text}")
-    loaded, chosen, language = kept(models, parser, **options)
+    loaded, chosen, language = kept(models, parser, is_own=lm_weight is None, **options)
     return loaded.parse(
         text,
         chosen,
@@ -76,10 +76,11 @@ def parse(
 
 
 def kept(
-    models: ModelNames | None, parser: Parser | str, **options: Any
+    models: ModelNames | None, parser: Parser | str, *, is_own: bool = True, **options: Any
 ) -> tuple[Reranker, Parser, str]:
     """Return the models and the parser for these arguments of ``parse``, loaded once, and the
-    language of the text. Raises the errors of ``parse``."""
+    language of the text. ``is_own``: for the built-in parser's trees, the default is its own model.
+    Raises the errors of ``parse``."""
     if isinstance(models, Iterable) and not isinstance(models, str):
         models = tuple(models)
     chosen = kept_parser(parser, models, **options)
@@ -87,4 +88,6 @@ def kept(
     if models is None:
         named = models_of(options.get("language")) or tuple(models_in_environment())
         models = named or models_of(language)
+        if models is None and is_own and isinstance(parser, str):
+            models = ParserChoice.from_options({**options, "parser": parser}).own_models
     return _loaded.get(("models", models), lambda: Reranker.load(models)), chosen, language

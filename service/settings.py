@@ -12,6 +12,7 @@ import ipaddress
 import os
 import re
 import tomllib
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
@@ -336,6 +337,13 @@ class Settings(BaseSettings):
         )
         models = [self.parser_model] if self.parser_model else []
         return ParserChoice(named_models=models, settings=settings, reranking=self.named)
+
+    @property
+    def parsing_models(self) -> str | None:
+        """Return the name of the ensemble that chooses among the parser's trees, unless a request
+        asks for language models; None if the ensemble for lists does."""
+        is_pinned = self.models or self.sha256
+        return None if is_pinned else replace(self.parser_choice, reranking=()).own_models
 
     @property
     def has_keys(self) -> bool:

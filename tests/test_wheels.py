@@ -78,7 +78,9 @@ def test_models_are_found(installed: Path, tmp_path: Path) -> None:
     done = run(installed, tmp_path, "models")
     assert done.returncode == 0, done.stderr
     folder = next(installed.parent.glob("lib/python*/site-packages/parse_reranker_models/ckpt"))
-    assert done.stdout.startswith(f"best (used unless others are named)\n  folder  {folder}\n")
+    assert done.stdout.startswith(
+        f"best (used for lists unless others are named)\n  folder  {folder}\n"
+    )
     assert f"path    {folder / 'bllip-gum-craft.tar.gz'}\n" in done.stdout
     assert (folder / "README.md").is_file()  # the card, with the terms
 
@@ -87,7 +89,7 @@ def test_the_clone_s_models_are_found_after_pip_install(from_clone: Path, tmp_pa
     done = run(from_clone, tmp_path, "models")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(
-        f"best (used unless others are named)\n  folder  {ROOT / 'ckpt'}\n"
+        f"best (used for lists unless others are named)\n  folder  {ROOT / 'ckpt'}\n"
     )
     assert f"path    {ROOT / 'ckpt' / 'bllip-gum-craft.tar.gz'}\n" in done.stdout
 

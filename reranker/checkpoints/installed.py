@@ -3,7 +3,8 @@
 An ensemble is a folder of checkpoints. Its ``about.toml``, if there is one, has its name and
 description, the SHA-256 of its files, and in ``[[ensembles]]`` the names of its ensemble files. An
 ensemble has a ``language``, by default English, and may name the span model that is the parser
-``chart`` of that language. A model of a parser is one packed file, described by
+``chart`` of that language, and the ensemble that chooses among that parser's trees (``parsing``),
+by default itself. A model of a parser is one packed file, described by
 ``[[parser_models]]`` of the same file, or a folder of the user's with a BLLIP model.
 
 Folders are searched in this order; the first match is used:
@@ -37,7 +38,7 @@ VARIABLE = "RERANK_MODELS"
 _PACKAGES = "parse_reranker_models", "parse_reranker_large"
 _ABOUT = "about.toml"
 _LISTED = {"ensembles": ("name", "file"), "parser_models": ("name", "file", "sha256")}
-_TEXTS = ("name", "description", "terms", "parser", "parser_sha256", "language")
+_TEXTS = ("name", "description", "terms", "parser", "parser_sha256", "parsing", "language")
 _F1 = {"set": str, "parser": int | float, "reranked": int | float, "f1": int | float}
 BLLIP_FILE = "terms.txt"  # the file that identifies a folder as a BLLIP model
 
@@ -167,6 +168,16 @@ def models_of(language: str | None) -> str | None:
     if not language or checked_language(language) == ENGLISH:
         return None
     return str(default_models(language).path)
+
+
+def parsing_models() -> str | None:
+    """Return the name of the ensemble that chooses among the trees of the parser ``chart`` if no
+    models are named; None if the default models do."""
+    if models_in_environment():
+        return None
+    ensembles = [each for each in installed_models() if each.language == ENGLISH]
+    name = ensembles[0].about.get("parsing") if ensembles else None
+    return name if any(each.name == name for each in ensembles) else None
 
 
 def is_installed(language: str) -> bool:

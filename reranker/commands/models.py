@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from reranker.checkpoints.installed import (
     VARIABLE,
@@ -14,6 +14,7 @@ from reranker.checkpoints.installed import (
     installed_models,
     installed_parser_models,
     models_in_environment,
+    parsing_models,
     user_folder,
 )
 from reranker.errors import InputError
@@ -44,19 +45,23 @@ def run(arguments: argparse.Namespace) -> int:
         default = None
     if named:
         write_line(f"{VARIABLE} names the models to use: {', '.join(named)}")
+    own = parsing_models()
     for each in ensembles:
-        write_line(_described(each, each.path == default))
+        is_default = each.path == default
+        used = ["for lists" if own else ""] * is_default
+        used += ["for the trees of the built-in parser"] * (each.name == own)
+        write_line(_described(each, used))
     languages = dict.fromkeys(each.language for each in ensembles)
     if languages:
         names = (f"{language_name(code)} ({code})" for code in languages)
         write_line(f"languages of `rerank parse --language`: {', '.join(names)}")
     for place, model in enumerate(installed_parser_models()):
-        write_line(_described_parser(model, place == 0))
+        write_line(_described_parser(model, [""] * (place == 0)))
     write_line(f"your own: a folder of checkpoints in {user_folder()}")
     return 0
 
 
-def _described(installed: Installed, is_default: bool) -> str:
+def _described(installed: Installed, used: Sequence[str]) -> str:
     about = installed.about
     files = sorted(installed.folder.glob("*.pt"))
     sizes = f"{len(files)}, {sum(map(os.path.getsize, files)) / 1e6:.0f} MB"
@@ -73,10 +78,10 @@ def _described(installed: Installed, is_default: bool) -> str:
         rows.append(("F1", f"{score.get('set')}: parser {parser:.2f}, reranked {reranked:.2f}"))
     if cost := about.get("milliseconds"):
         rows.append(("cost", f"{cost:g} ms on one core for 50 candidates of 20 words"))
-    return _table(installed.name, is_default, rows)
+    return _table(installed.name, used, rows)
 
 
-def _described_parser(model: ParserModel, is_default: bool) -> str:
+def _described_parser(model: ParserModel, used: Sequence[str]) -> str:
     about = model.about
     rows = [
         ("path", str(model.path)),
@@ -88,10 +93,12 @@ def _described_parser(model: ParserModel, is_default: bool) -> str:
     ]
     if cost := about.get("milliseconds"):
         rows.append(("cost", f"{cost:g} ms on one core for a sentence of 20 words"))
-    return _table(model.name, is_default, rows)
+    return _table(model.name, used, rows)
 
 
-def _table(name: str, is_default: bool, rows: Iterable[tuple[str, str | None]]) -> str:
-    lines = [f"{name}{' (used unless others are named)' if is_default else ''}"]
+def _table(name: str, used: Sequence[str], rows: Iterable[tuple[str, str | None]]) -> str:
+    """Return a table; ``used`` says for which trees, "" for all, the models are the default."""
+    note = " ".join(filter(None, ("used", " and ".join(used), "unless others are named")))
+    lines = [f"{name} ({note})" if used else name]
     lines += [f"  {key:8}{text}" for key, text in rows if text]
     return "\n".join(lines)

@@ -74,9 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     table = {"least_sure": count, "csv": arguments.csv}
     if count:
         arguments.csv = False  # there is no table of --output
-    settings = ranking_flags.settings(
-        arguments, parser_flags.models(arguments), has_probabilities=is_sure
-    )
+    settings = ranking_flags.settings(arguments, choice)
     paths = text_paths(arguments.text)
     out = destination(arguments, paths, parser_flags.inputs(choice))
     choice = choice if count else settings.parser_for(choice)

@@ -7,7 +7,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from reranker import registry
-from reranker.checkpoints.ensemble_file import named_models
+from reranker.checkpoints.ensemble_file import ModelNames, named_models
 from reranker.commands.arguments import add_output, add_threads
 from reranker.commands.progress import loading
 from reranker.errors import InputError
@@ -16,6 +16,7 @@ from reranker.process.flags import positive, weight
 from reranker.work.ranking import RankSettings
 
 if TYPE_CHECKING:
+    from reranker.parsers.choice import ParserChoice
     from reranker.pipeline import Reranker
 
 
@@ -39,7 +40,7 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     text = (
         "checkpoints, a folder of checkpoints, an ensemble.toml of `rerank tune`, or the name of "
-        "an installed ensemble (default: the first that `rerank models` lists)"
+        "an installed ensemble (default: as `rerank models` says)"
     )
     add("--models", nargs="+", metavar="FILE", help=text)
     text = "accept only checkpoints with these SHA-256 hashes (the first 8 digits are enough)"
@@ -79,17 +80,22 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
 
 def settings(
     arguments: argparse.Namespace,
-    names: list[str] | None = None,
-    *,
-    has_probabilities: bool = False,
+    choice: ParserChoice | None = None,
 ) -> RankSettings:
-    """Return the settings that the flags describe, with the models of these ``names``, else those
-    of ``--models``. ``has_probabilities``: the parser gives each bracket a probability.
+    """Return the settings that the flags describe, for the trees of the parsers of ``choice``, else
+    for lists. A flag that only language models understand asks for the default models.
 
     Raises InputError for a flag given without another that it needs, for models that do not exist
     and for an output that cannot be loaded.
     """
-    models = named_models(names or arguments.models, arguments.combine, arguments.sha256)
+    names: ModelNames | None = arguments.models
+    has_probabilities = False
+    if choice is not None:
+        has_probabilities = "chart" in choice.names
+        asked = "lm_weight", "criterion", "sha256", "token_scores"
+        is_asked = any(getattr(arguments, name) for name in asked) or arguments.lm_weight == 0
+        names = choice.reranking or (None if is_asked else choice.own_models)
+    models = named_models(names, arguments.combine, arguments.sha256)
     chosen = RankSettings(
         models,
         models.weighing.replaced(arguments.lm_weight, arguments.criterion),

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reranker.checkpoints.ensemble_file import ModelNames, parser_of
+from reranker.checkpoints.installed import parsing_models
 from reranker.errors import InputError
+from reranker.languages import ENGLISH
 from reranker.nbest import Candidate, NBest, Rejected
 from reranker.nbest.data import Sentence
 from reranker.parsers.parser import Parser, ParserSettings, option, option_of, root_of
@@ -91,6 +93,15 @@ class ParserChoice:
         if is_open and (name := parser_of(self.reranking, self.settings.language)):
             models["chart"] = name
         return models
+
+    @property
+    def own_models(self) -> str | None:
+        """Return the name of the installed ensemble that chooses among the trees of the parser
+        ``chart``, where neither its model nor an ensemble is named; None if the default models do,
+        as for other parsers' trees. Raises InputError."""
+        is_named = self.reranking or self.named_models or self.names != ["chart"]
+        is_english = self.settings.language in ("", ENGLISH)
+        return parsing_models() if is_english and not is_named else None
 
     def resolved(self) -> ParserChoice:
         """Return the same choice for another machine, which may have other ensembles."""

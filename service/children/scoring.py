@@ -68,6 +68,11 @@ class Models(Ranker):
     parser: ParserModel | None
     no_parser: str
     """The reason why there is no parser."""
+    names: Sequence[str] | None = None
+    """The names of its models; None: those of the settings."""
+    for_text: Models | None = None
+    """The ensemble that chooses among the parser's trees, unless a request asks for language
+    models; None if this one does."""
 
 
 class Best(NamedTuple):
@@ -139,6 +144,10 @@ class ScoringChild:
         with self._lock:
             models = self._load(next(_NUMBERS), self._settings.sha256, None)
             self._models[models.number] = models
+            if models.parser is not None and (name := self._settings.parsing_models):
+                number, parser = next(_NUMBERS), models.parser.sha256
+                models.for_text = self._load(number, (), parser, [name])
+                self._models[number] = models.for_text
             return models
 
     def ensure(self, models: Models) -> None:
@@ -152,7 +161,8 @@ class ScoringChild:
                 # The same ones, even if the files have changed since.
                 hashes = [member.sha256 for member in models.members]
                 try:
-                    self._load(models.number, hashes, models.parser and models.parser.sha256)
+                    parser = models.parser and models.parser.sha256
+                    self._load(models.number, hashes, parser, models.names)
                 except (RerankError, MemoryError) as error:
                     raise Lost(str(error)) from error
             self._models[models.number] = models
@@ -179,12 +189,20 @@ class ScoringChild:
         self.device_memory = scores.memory
         return scores
 
-    def _load(self, number: int, sha256: Sequence[str], parser: str | None) -> Models:
-        """Have the child load the ensemble and the parser's model, which has the hash ``parser`` if
-        one is given. Raises RerankError, also if the settings name a parser's model that does not
-        work."""
+    def _load(
+        self,
+        number: int,
+        sha256: Sequence[str],
+        parser: str | None,
+        names: Sequence[str] | None = None,
+    ) -> Models:
+        """Have the child load the ensemble of ``names``, by default that of the settings, and the
+        parser's model, which has the hash ``parser`` if one is given. Raises RerankError, also if
+        the settings name a parser's model that does not work."""
         settings = self._settings
         loading = {**settings.loading, "sha256": sha256}
+        if names:
+            loading["models"] = [*names]
         choice = settings.parser_choice
         try:
             process = self._child.started()
@@ -207,4 +225,5 @@ class ScoringChild:
             self._loaded.clear()
             self._loaded_in = process
         self._loaded.add(number)
+        models.names = names
         return models

@@ -24,7 +24,7 @@ from reranker.service.http.answers import AnswerWriter
 from reranker.service.http.request_state import RequestState
 from reranker.service.lifecycle import Service
 from reranker.service.requests.reading import Body, Contents
-from reranker.service.requests.schemas import ScoreRequest
+from reranker.service.requests.schemas import ParseOptions, ScoreRequest
 
 _LOGGED = 2000  # bytes of a text
 
@@ -59,6 +59,8 @@ class RankedRequest:
             service.expect(size, state.client, deadline)
         contents = await service.readers.read(body, state.client)
         state.details.update(_counted(contents))
+        if isinstance(contents.asked, ParseOptions) and not contents.asked.wants_language_models:
+            models = models.for_text or models
         writer = answers.writer(form, state.request_id, models, contents.asked, contents.warnings)
         wanted = writer.best, writer.is_certainty_wanted
         given = _Given(contents, models, deadline, size, state.client, *wanted)

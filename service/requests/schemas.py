@@ -109,6 +109,11 @@ class ParseOptions(AnswerOptions):
         False, description="return the probability of every bracket that any tree may have"
     )
 
+    @property
+    def wants_language_models(self) -> bool:
+        """Return whether an option means something to language models alone."""
+        return bool(self.criterion or self.return_token_scores) or self.lm_weight is not None
+
 
 class RunningTextOptions(ParseOptions):
     """Options for running text."""

@@ -250,6 +250,7 @@ class Engines:
         one for all trees of the sentence, one for the best tree alone."""
         if models.parser is None:
             return []
+        models = models.for_text or models
         candidates, main = self._settings.candidates, engine.slots.main
         firsts = [
             Work(models, (), math.inf, sentences=[_SENTENCE], candidates=candidates, best=best)

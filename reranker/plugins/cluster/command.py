@@ -186,8 +186,8 @@ def _ranking(arguments: argparse.Namespace) -> RankSettings:
     """Return the settings with everything that actors need. Raises InputError."""
     from reranker.plugins.cluster.work import self_contained
 
-    names = parser_flags.models(arguments) if arguments.text else arguments.models
-    return self_contained(ranking_flags.settings(arguments, names))
+    choice = parser_flags.choice(arguments) if arguments.text else None
+    return self_contained(ranking_flags.settings(arguments, choice))
 
 
 def _check_input(arguments: argparse.Namespace) -> None:

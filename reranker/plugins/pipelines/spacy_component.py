@@ -105,8 +105,9 @@ def create_component(
         "models": models,
     }
     choice = ParserChoice.from_options(options, device=device)
+    models = models or models_of(language) or (choice.own_models if lm_weight is None else None)
     return ParseReranker(
-        Reranker.load(models or models_of(language), device=device, threads=threads),
+        Reranker.load(models, device=device, threads=threads),
         choice.create(),
         lm_weight=lm_weight,
         longest=longest,

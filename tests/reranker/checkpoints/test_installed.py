@@ -17,9 +17,11 @@ from reranker.checkpoints.installed import (
     installed_models,
     installed_parser_models,
     installed_span_model,
+    parsing_models,
     user_folder,
 )
 from reranker.errors import InputError
+from reranker.parsers.choice import ParserChoice
 from reranker.pipeline import Reranker
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -143,6 +145,22 @@ def test_the_environment_comes_before_all(
     monkeypatch.setenv("RERANK_MODELS", "none")
     with pytest.raises(InputError, match=r"none: .*mine$"):
         named_models(None)
+
+
+@pytest.mark.parametrize(("parsing", "expected"), [("fast", "fast"), ("none", None)])
+def test_an_ensemble_may_name_the_one_for_its_parsers_trees(
+    outside: Path, models: list[str], monkeypatch: pytest.MonkeyPatch, parsing: str, expected: str
+) -> None:
+    about = f'parsing = "{parsing}"\n[[ensembles]]\nname = "fast"\nfile = "fast.toml"\n'
+    folder = ensemble(user_folder() / "mine", models[:1], about)
+    (folder / "fast.toml").touch()
+    assert parsing_models() == expected
+    chart, named = ParserChoice(), ParserChoice(named_models=["mine"])
+    others = ParserChoice(["chart", "bllip"]), ParserChoice(reranking=["best"]), named
+    assert chart.own_models == expected
+    assert [each.own_models for each in others] == [None] * 3
+    monkeypatch.setenv("RERANK_MODELS", "mine")
+    assert chart.own_models is None
 
 
 def test_of_several_folders_of_ones_own_one_is_named(outside: Path, models: list[str]) -> None:

@@ -22,7 +22,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ours_are_listed_with_terms_figures_and_cost(capsys: Capture) -> None:
     assert main(["models"]) == 0
     ensemble, parser = capsys.readouterr().out.split("\nbllip-", 1)
-    assert ensemble.startswith("best (used unless others are named)\n")
+    assert ensemble.startswith("best (used for lists unless others are named)\n")
     for printed in (ensemble, parser):
         assert "\n  terms   non-commercial use" in printed
         assert "\n  F1      GUM dev" in printed
@@ -30,7 +30,7 @@ def test_ours_are_listed_with_terms_figures_and_cost(capsys: Capture) -> None:
     assert "2, 29 MB" in ensemble
     large = ensemble.partition("\nlarge\n")[2].partition("\nlanguages")[0]
     assert "1, 86 MB" in large and "cost    35 ms on one core" in large
-    assert "\nfast\n  file    " in ensemble
+    assert "\nfast (used for the trees of the built-in parser unless others are named)\n" in ensemble
     assert "ckpt/fast.toml\n  models  the span model" in ensemble
 
 

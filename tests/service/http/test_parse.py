@@ -18,6 +18,7 @@ import pytest
 
 from reranker.client import Client
 from reranker.commands.main import main
+from reranker.defaults import parse
 from reranker.errors import RerankError
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
@@ -573,12 +574,25 @@ def test_the_built_in_parser_needs_no_flag(server: Server, models: list[str]) ->
     assert all(each.confidence for each in answers)
 
 
-@pytest.mark.slow  # loads four models
 def test_installed_models_are_served_from_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Here those of the checkout, which is where the program is."""
+    """Here those of the checkout, which is where the program is. The built-in parser's trees are
+    ordered by its own model, as by the command, unless language models are asked for."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RERANK_MODELS", raising=False)
+    text = "I saw her duck."
     with serving([]) as server, server.client() as client:
         names = [model["name"] for model in client.get("/models").json()["models"]]
+        own, asked = (
+            client.post("/parse", json={"text": text, **more}).json()
+            for more in ({}, {"lm_weight": 1})
+        )
     assert names == sorted(path.name for path in (ROOT / "ckpt").glob("*.pt"))
+    assert [each["name"] for each in own["models"]] == ["spans.pt"]
+    assert [each["name"] for each in asked["models"]] == names
+    for answer, weight in ((own, None), (asked, 1.0)):
+        (expected,) = parse(text, lm_weight=weight)
+        (sentence,) = answer["sentences"]
+        scores = [(each["index"], each["relevance_score"]) for each in sentence["ranking"]]
+        assert scores == [(each.index, each.score) for each in expected]
