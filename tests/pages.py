@@ -23,7 +23,7 @@ from typing import NamedTuple
 import nbformat
 from nbclient import NotebookClient
 
-from reranker.checkpoints.installed import installed_models
+from reranker.checkpoints.installed import default_models, installed_models, parsing_models
 from reranker.files.table import grid
 from tests.checkout import ROOT
 from tests.shell import environment, newcomers_directory, shell
@@ -124,6 +124,8 @@ def with_models(text: str) -> str:
 def _models_table() -> str:
     lists, terms = "", ""
     rows: list[tuple[str, ...]] = []
+    notes = {default_models().name: ", the default for lists"}
+    notes[parsing_models() or ""] = ", the default for text"
     for each in installed_models():
         terms = each.about.get("terms", terms)  # else those of the folder's ensemble
         own: list[str] = []
@@ -136,7 +138,7 @@ def _models_table() -> str:
         lists = lists or ", ".join(first)
         cost = each.about.get("milliseconds")
         cells = (
-            f"`{each.name}`{'' if rows else ', the default'}",
+            f"`{each.name}`{notes.get(each.name, '')}",
             each.about["description"],
             ", ".join(own),
             ", ".join(lists_f1),
