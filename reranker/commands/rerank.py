@@ -23,7 +23,7 @@ LESS_MEMORY = "fewer --threads or a smaller ensemble (--models) take less"
 EXAMPLES = """examples:
   rerank --nbest parses.txt > best.txt
   rerank --nbest parses.txt.gz --models ckpt/*.pt --lm-weight 0.3 --output ranked --out ranked.jsonl
-  rerank --nbest parses.txt --models ckpt/*.pt --sha256 21506e9b a49c3145 > best.txt
+  rerank --nbest parses.txt --models ckpt/*.pt --sha256 21506e9b b7d228a2 > best.txt
   rerank --nbest parses.txt --models ckpt/*.pt --gold gold.mrg --gold-tags --out best.txt
   rerank --nbest large.txt.zst --models ckpt/*.pt --out best.txt --resume
   rerank --nbest samples.txt --tokens sentences.txt --models ckpt/*.pt

@@ -30,7 +30,8 @@ def test_ours_are_listed_with_terms_figures_and_cost(capsys: Capture) -> None:
     assert "2, 29 MB" in ensemble
     large = ensemble.partition("\nlarge\n")[2].partition("\nlanguages")[0]
     assert "1, 86 MB" in large and "cost    35 ms on one core" in large
-    assert "\nfast (used for the trees of the built-in parser unless others are named)\n" in ensemble
+    own = "used for the trees of the built-in parser unless others are named"
+    assert f"\nfast ({own})\n" in ensemble
     assert "ckpt/fast.toml\n  models  the span model" in ensemble
 
 
