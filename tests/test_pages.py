@@ -122,7 +122,7 @@ def test_pages_with_examples_are_found() -> None:
 def test_the_table_of_models_is_that_of_their_files(page: Path) -> None:
     """Otherwise: make outputs."""
     text = page.read_text("utf-8")
-    assert with_models(text) == text and "\n| `best`, the default |" in text
+    assert with_models(text) == text and "\n| `best`, the default for lists |" in text
 
 
 def test_a_fresh_clone_needs_two_commands_and_ci_runs_the_second() -> None:

@@ -326,7 +326,7 @@ def test_what_is_left_of_a_damaged_file_is_ranked_and_the_damage_reported(
     cut = shards(expanded([str(damaged)]), ".mrg", {}, 2)
     workers.join(cut, workers.rank(cut))
     workers.check(cut)
-    assert "cannot be read to its end" in workers.record(cut[0]).rejected[-1]["message"]
+    assert "the list is cut short" in workers.record(cut[0]).rejected[-1]["message"]
 
 
 def test_an_output_that_cannot_be_written_is_told(wanted: list[Shard], workers: Workers) -> None:
