@@ -100,8 +100,8 @@ def sentences(
     about a list.
 
     Raises InputError for anything but a text, for an unknown form or convention, for speakers in
-    tokens, and if ``longest``
-    is not a positive integer; KindError for text that looks like another kind of file.
+    tokens, and if ``longest`` is not a positive integer; KindError for text that looks like another
+    kind of file.
     """
     for name, value, known in (
         ("form", form, get_args(TextForm)),

@@ -452,7 +452,7 @@ def _is_cut_name(above: str, below: str) -> bool:
 
 
 def _begins_with_word(line: str) -> bool:
-    """Return whether a line begins with a common word, behind quotation marks and brackets."""
+    """Return whether a line begins with a common word, after quotation marks and brackets."""
     first = _WORD.match(line)
     return first is not None and end_table().is_word(first[0])
 

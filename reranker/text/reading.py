@@ -87,10 +87,10 @@ class Text:
     ) -> None:
         """Open the texts. Sentences of more than ``longest`` words have a ``problem``;
         ``speakers`` is None if the text decides whether the names of speakers are there;
-        ``report`` is called with messages about the layout, in which ``choices``
-        choose other readings. Raises InputError for a file that
-        cannot be opened, now or when it is read; unless ``is_known``, raises KindError for a file
-        that is not text, now or at the place where it stops being text."""
+        ``report`` is called with messages about the layout, which name the ``choices`` of other
+        readings. Raises InputError for a file that cannot be opened, now or when it is read; unless
+        ``is_known``, raises KindError for a file that is not text, now or at the place where it
+        stops being text."""
         self._is_known = is_known
         self._form, self._longest, self._convention = form, longest, convention
         self._speakers, self._report, self._choices = speakers, report, choices

@@ -124,9 +124,8 @@ def stretches(
     but not at semicolons, and at full stops without a space behind them, as in Chinese. A blank
     line ends a sentence, too, and so may an end of a line (``text/layout.py``); the layout is
     found in the beginning of the text, before the first paragraph for which it matters, and
-    ``report`` is called with a message about it, in which ``choices`` choose other
-    readings. In a paragraph too long for memory, all sentences
-    but the last are yielded before the rest is read.
+    ``report`` is called with a message about it, which names the ``choices`` of other readings. In
+    a paragraph too long for memory, all sentences but the last are yielded before the rest is read.
     """
     # A no-break space between given words is a word.
     spaces = (string.whitespace if form == "tokens" else _SPACES) + BYTE_ORDER_MARK
